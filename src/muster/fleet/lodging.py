@@ -1,0 +1,151 @@
+"""A host for a new agent: made where it must be, and taken away when it was for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from muster import hosts
+from muster.core import lock, names
+from muster.errors import HostError, UsageError
+from muster.fleet import places
+from muster.hosts import Host
+
+if TYPE_CHECKING:
+    from muster.fleet import Fleet
+
+
+def create(
+    fleet: Fleet, place: places.Place, settings: Mapping[str, Any] = {}, *, own: bool = False
+) -> tuple[Host, bool]:
+    """That host, made where it must be and started where it is stopped; and whether it was made by this call."""
+    described = places.describe(fleet, place, settings)
+    if settings and (not described.made or described.root):
+        raise UsageError(
+            f"`{place.host}` is there already, so nothing can be said of how it is to be made",
+            hint="another name makes another host, and `@.docker` one of its own",
+        )
+    if not described.made:
+        return places.find(fleet, place), False
+    with lock.held(f"{fleet.home}/locks/host-{place.host}"):
+        before = places.recorded(fleet, place.host)
+        if before and before.root:
+            host: Any = places.at(places.build(fleet, before), before.root)
+            if host.condition() != "running":
+                host.create()
+            return host, False
+        # Known before it is made: one whose creation is killed is found and finished, or taken away.
+        described = msgspec.structs.replace(described, own=own or described.own)
+        places.save(fleet, described)
+        host = places.build(fleet, described)
+        try:
+            host.create()
+            return places.at(host, places.meet(fleet, host, described).root), True
+        except BaseException:
+            _drop(fleet, host)
+            raise
+
+
+@contextmanager
+def lodged(fleet: Fleet, address: names.Address, settings: Mapping[str, Any]) -> Iterator[Host]:
+    """The host for a new agent; one that was made for it goes again if the agent comes to nothing."""
+    place = places.parse(address.host, address.provider)
+    if not place.host:
+        with _of_its_own(fleet, place.provider, address.name, settings) as host:
+            yield host
+        return
+    record = places.recorded(fleet, place.host)
+    if record and record.root and not record.made and not settings:
+        yield fleet.seat(place.host, place.provider).host
+        return
+    host, fresh = create(fleet, place, settings)
+    try:
+        yield host
+    except BaseException:
+        if fresh and not any(agent.host == host.name for agent in fleet.known()):
+            destroy(fleet, host.name)
+        raise
+
+
+@contextmanager
+def _of_its_own(fleet: Fleet, provider: str, want: str, settings: Mapping[str, Any]) -> Iterator[Host]:
+    """A new host that is named like its agent, if no other is."""
+    if not hasattr(hosts.provider(provider), "create"):
+        raise UsageError(f"which host of `{provider}`?", hint=f"`NAME@HOST.{provider}`")
+    while True:
+        name = _fresh(fleet, want)
+        # Who holds this is making its agent; without it, and without an agent, the host is a leftover.
+        with lock.held(_lodger(fleet, name)):
+            if places.recorded(fleet, name):
+                continue  # another process was quicker
+            host, _ = create(fleet, places.Place(name, provider), settings, own=True)
+            try:
+                yield host
+            except BaseException:
+                leave(fleet, name)
+                raise
+            return
+
+
+def _lodger(fleet: Fleet, name: str) -> str:
+    return f"{fleet.home}/locks/lodger-{name}"
+
+
+def leftovers(fleet: Fleet) -> list[str]:
+    """Take away the hosts of creates that were killed; what was done."""
+    done, lodged = [], {agent.host for agent in fleet.known()}
+    for record in places.all_recorded(fleet):
+        if not record.made or record.name in lodged or (record.root and not record.own):
+            continue
+        with (
+            lock.held(_lodger(fleet, record.name), wait=False) as free,
+            lock.held(f"{fleet.home}/locks/host-{record.name}", wait=False) as idle,
+        ):
+            again = places.recorded(fleet, record.name)
+            if free and idle and again and (again.own or not again.root):
+                try:
+                    _drop(fleet, places.build(fleet, again))
+                    done.append(f"removed the host `{record.name}`, which no agent came to")
+                except HostError as error:
+                    done.append(f"left the host `{record.name}`: {error}")
+    return done
+
+
+def leave(fleet: Fleet, name: str) -> None:
+    """Take away a host that was its agent's own, if no agent is left on it."""
+    record = places.recorded(fleet, name)
+    if record and record.own and not any(agent.host == name for agent in fleet.known()):
+        with lock.held(f"{fleet.home}/locks/host-{name}"):
+            _drop(fleet, places.build(fleet, record))
+
+
+def destroy(fleet: Fleet, name: str) -> None:
+    """Take it away with all that is on it, where muster made it, and know nothing of it any more."""
+    record = places.recorded(fleet, name)
+    if record is None:
+        raise places.unknown(fleet, name)
+    with lock.held(f"{fleet.home}/locks/host-{name}"):
+        if record.made:
+            _drop(fleet, places.build(fleet, record))
+        else:
+            host = places.build(fleet, record)
+            if close := getattr(host, "close", None):
+                close()
+            places.forget(fleet, name)
+
+
+def _drop(fleet: Fleet, host: Any) -> None:
+    host.destroy()
+    places.forget(fleet, host.name)
+
+
+def _fresh(fleet: Fleet, want: str) -> str:
+    taken: Sequence[str] = [record.name for record in places.all_recorded(fleet)] + [*fleet.config().hosts, "local"]
+    if not want:
+        return names.fresh(taken)
+    return next(
+        name for number in range(1, 10_000) if (name := f"{want}-{number}" if number > 1 else want) not in taken
+    )

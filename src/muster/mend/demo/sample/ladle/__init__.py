@@ -1,0 +1,1 @@
+"""Reads recipes, scales them, and says what to buy."""

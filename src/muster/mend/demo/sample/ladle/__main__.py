@@ -1,0 +1,5 @@
+import sys
+
+from ladle.cli import main
+
+sys.exit(main())
