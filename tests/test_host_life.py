@@ -342,7 +342,6 @@ def test_an_engine_that_is_killed_and_comes_back(
         assert "unknown" in away.out and "Docker daemon" in away.err
         assert conditions(muster)["fix"] == "unreachable"
         assert muster("destroy", "fix", check=False).code == 4  # what it did is there, and nowhere else
-        (base / "pid").unlink(missing_ok=True)
         process = engines.start(base)
         engines.answers(process, base)
         assert states(muster) == {"fix": "stopped"}
