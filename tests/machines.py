@@ -87,7 +87,7 @@ class Box(NamedTuple):
         return found
 
     def _signal(self, number: int) -> None:
-        for pid in self.doors():
+        for pid in self.doors() if self.sshd.poll() is None else ():
             try:
                 os.kill(pid, number)
             except ProcessLookupError:
@@ -104,6 +104,11 @@ class Boxes:
     def __call__(self, name: str, *, sessions: int = 10, env: str = "") -> Box:
         self.made.append(_start(self._base, self._keys, name, sessions, env))
         return self.made[-1]
+
+    def boot(self, box: Box) -> None:
+        """One that was killed comes back."""
+        self.made.append(box._replace(sshd=_sshd(box.folder)))
+        _wait_for(self.made[-1].sshd, box.port, box.folder / "log")
 
 
 @pytest.fixture(scope="session")
@@ -220,14 +225,18 @@ def _start(base: Path, keys: Path, name: str, sessions: int, env: str) -> Box:
     (folder / "sshd_config").write_text(config)
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # it goes there to have no rights
-    argv = [SSHD, "-D", "-f", str(folder / "sshd_config"), "-E", str(folder / "log")]
-    sshd = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
+    sshd = _sshd(folder)
     with (base / "home" / "ssh_config").open("r+") as file:
         before = file.read()
         file.seek(0)
         file.write(_ALIAS.format(name=name, port=port, user=getpass.getuser(), keys=keys) + "Match all\n" + before)
     _wait_for(sshd, port, folder / "log")
     return Box(name, port, home, folder, sshd)
+
+
+def _sshd(folder: Path) -> subprocess.Popen[bytes]:
+    argv = [SSHD, "-D", "-f", str(folder / "sshd_config"), "-E", str(folder / "log")]
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL)
 
 
 def _wait_for(sshd: subprocess.Popen[bytes], port: int, log: Path) -> None:

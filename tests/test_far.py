@@ -67,6 +67,28 @@ def test_an_agent_goes_on_elsewhere_and_comes_back(box: Box, repo: Path, muster:
     assert heard(fleet, "fix") == ["one", "two", "three"]
 
 
+def test_a_machine_that_boots_is_waited_for_and_hears_its_message(
+    boxes: Boxes, repo: Path, fleet: Fleet, muster: Muster
+) -> None:
+    box = boxes("box")
+    for _ in ("never met", "known"):
+        box.kill()
+        argv = [*program(), "create", "fix@box", "scripted", "-m", "hello"]
+        with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as creating:
+            assert creating.stderr and "it may be booting" in creating.stderr.readline()
+            boxes.boot(box)
+            box = boxes.made[-1]
+            said = creating.communicate()[1]
+        assert (creating.returncode, "its message is delivered" in said) == (0, True), said
+        until(lambda: heard(fleet, "fix") == ["hello"], "its message")
+        muster("destroy", "fix")
+    box.kill()
+    for limit in ("0", "0.1"):
+        words = ("create", "fix@box", "scripted", "-m", "hello")
+        done = muster(*words, env={"MUSTER_SSH_BOOT_TIMEOUT": limit}, check=False)
+        assert (done.code, "Connection refused" in done.err, fleet.known()) == (4, True, []), done.err
+
+
 def test_the_second_agent_of_a_repository_costs_only_its_delta(
     box: Box, repo: Path, muster: Muster, fleet: Fleet
 ) -> None:

@@ -6,6 +6,7 @@
     ├── HostError               4
     │   ├── Unreachable             we could not get there
     │   │   ├── Asleep              it is stopped, and can be started
+    │   │   ├── Silent              nobody answers there, as when it boots
     │   │   └── Lost                we got there, and the link broke: what was done is not known
     │   └── CommandFailed           we got there and it said no
     ├── Refused                 5   doing this would lose work, or is not allowed
@@ -54,6 +55,10 @@ class Unreachable(HostError):
 
 class Asleep(Unreachable):
     """The host is stopped, and can be started."""
+
+
+class Silent(Unreachable):
+    """Nobody answers there, as when it boots."""
 
 
 class Lost(Unreachable):

@@ -269,7 +269,9 @@ def _word(one: Standing) -> str:
 
 def _about(one: Standing) -> str:
     told = [
-        f"{key}={_plain(value)}" for key, value in one.settings.items() if key not in ("patience", "provider", "env")
+        f"{key}={_plain(value)}"
+        for key, value in one.settings.items()
+        if key not in ("patience", "boot_timeout", "provider", "env")
     ]
     return " ".join(told)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from muster import hosts
-from muster.core import lock, names
-from muster.errors import HostError, UsageError
+from muster.core import lock, names, out, proc
+from muster.errors import HostError, Silent, UsageError
 from muster.fleet import places
 from muster.hosts import Host
 
 if TYPE_CHECKING:
     from muster.fleet import Fleet
+
+_ASK_AGAIN = 0.5
 
 
 def create(
@@ -28,6 +31,7 @@ def create(
             f"`{place.host}` is there already, so nothing can be said of how it is to be made",
             hint="another name makes another host, and `@.docker` one of its own",
         )
+    _up(fleet, described)
     if not described.made:
         return places.find(fleet, place), False
     with lock.held(f"{fleet.home}/locks/host-{place.host}"):
@@ -49,6 +53,28 @@ def create(
             raise
 
 
+def _up(fleet: Fleet, described: places.Record) -> None:
+    """Have the machine behind ssh up that it is, or that its engine is on: one that boots turns us away at first."""
+    engine = described.settings.get("engine", "")
+    if engine.startswith("ssh://"):
+        described = places.describe(fleet, places.Place(engine.removeprefix("ssh://"), "ssh"))
+    host = places.build(fleet, described)
+    if not (limit := getattr(host, "boot_timeout", 0.0)):
+        return
+    deadline, told = time.monotonic() + limit, False
+    while True:
+        try:
+            proc.run(host, ["true"])
+            return
+        except Silent as error:
+            if time.monotonic() > deadline:
+                raise
+            if not told:
+                out.talk(out.safe(f"{error}; it may be booting, so it is waited for ({limit:g} s at most)"))
+            told = True
+        time.sleep(_ASK_AGAIN)
+
+
 @contextmanager
 def lodged(fleet: Fleet, address: names.Address, settings: Mapping[str, Any]) -> Iterator[Host]:
     """The host for a new agent; one that was made for it goes again if the agent comes to nothing."""
@@ -59,6 +85,7 @@ def lodged(fleet: Fleet, address: names.Address, settings: Mapping[str, Any]) ->
         return
     record = places.recorded(fleet, place.host)
     if record and record.root and not record.made and not settings:
+        _up(fleet, places.describe(fleet, place))
         yield fleet.seat(place.host, place.provider).host
         return
     host, fresh = create(fleet, place, settings)

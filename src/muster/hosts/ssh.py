@@ -10,7 +10,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from muster.core import paths
-from muster.errors import Unreachable
+from muster.errors import Silent, Unreachable
 from muster.hosts import Capability
 
 # What we rely on comes before the user's settings, for the first word counts; what is theirs to say comes after.
@@ -31,6 +31,8 @@ Host *
 StrictHostKeyChecking accept-new
 """
 _BUSY = ("kex_exchange_identification", "Connection reset by peer", "mux_client_", "Session open refused")
+# Of a machine that is off, or that is on its way up.
+_SILENT = ("Connection refused", "No route to host", "timed out", "System is booting up")
 _HINTS = {
     "host key has changed": "it may be another machine; if it is right, forget the old key: `ssh-keygen -R HOST`",
     "Host key verification failed": "connect once with `ssh`, and look at its key",
@@ -50,6 +52,7 @@ class Ssh(Struct, frozen=True):
     config: str = ""  # the ssh configuration; empty: yours and this machine's
     folder: str = "~/.muster"  # muster's folder there
     patience: float = 15.0
+    boot_timeout: float = 60.0  # so many seconds may it take to boot while an agent is made there
     provider: str = "ssh"
     capabilities: frozenset[Capability] = frozenset()
 
@@ -101,7 +104,8 @@ class Ssh(Struct, frozen=True):
             lines = [f"the host key of `{self.target or self.name}` is not the one that is known"]
         hint = next((hint for word, hint in _HINTS.items() if word in said), "")
         why = lines[-1].strip() if lines else "it gave no answer"
-        return Unreachable(f"can't reach `{self.name}`: {why}", hint=hint)
+        kind = Silent if any(word in said for word in _SILENT) else Unreachable
+        return kind(f"can't reach `{self.name}`: {why}", hint=hint)
 
     @property
     def _settings(self) -> str:

@@ -72,6 +72,9 @@ class SshSettings(Struct, frozen=True):
     patience: Annotated[
         float, Meta(ge=1, description="seconds without a sign of life until a host counts as unreachable")
     ] = 15.0
+    boot_timeout: Annotated[
+        float, Meta(ge=0, description="seconds that a new agent's host may take to boot; 0: it is not waited for")
+    ] = 60.0
 
 
 class DockerSettings(Struct, frozen=True):
