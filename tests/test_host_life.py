@@ -107,6 +107,59 @@ def test_a_snapshot_is_what_others_are_made_from(engine: Engine, box: Box, repo:
     assert "record.json" in subprocess.run(["tar", "-tf", tar], capture_output=True, text=True, check=True).stdout
 
 
+# Programs that stop in the middle of what they were asked for, where that is in `/stalled/at`.
+STALLED = """#!/bin/sh
+case "${0##*/} $*" in
+  *"$(/usr/bin/cat /stalled/at)"*) echo >/stalled/there; exec /usr/bin/sleep 1000 ;;
+esac
+exec "/usr/bin/${0##*/}" "$@"
+"""
+
+
+def test_what_is_on_the_way_to_a_frozen_container_is_lost(
+    engine: Engine, home: Path, repo: Path, muster: Muster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stalled = home.parent / "stalled"
+    stalled.mkdir()
+    for name in ("tar", "git", "cat"):
+        (stalled / name).write_text(STALLED)
+        (stalled / name).chmod(0o755)
+    at, there = stalled / "at", stalled / "there"
+    at.write_text("nothing at all")
+    monkeypatch.setenv("MUSTER_DOCKER_MOUNTS", f"{engines.MOUNT},{stalled}:/stalled")
+    monkeypatch.setenv("MUSTER_SSH_PATIENCE", "2")
+    muster("create", "fix@.docker", "--host-set", "env=PATH=/stalled:/usr/bin:/bin", "--", "cat", "-")
+    muster("exec", "fix", "--", "sh", "-c", "echo 1 >new && git add new && git commit -qm work")
+    (repo / "ours").write_text("x")
+    subprocess.run(["git", "add", "ours"], check=True)
+    subprocess.run(["git", "commit", "--quiet", "--message", "ours"], check=True)
+    [pod] = engine.containers()
+    for moment, words, code in (
+        ("tar -C", ("pull", "fix", "new"), 4),
+        ("tar -xp", ("push", "fix", "ours", "--to", "deep"), 4),
+        ("upload-pack", ("pull", "fix"), 4),
+        ("receive-pack", ("push", "fix"), 4),
+        ("tar -C", ("snapshot", "create", "fix"), 4),
+        ("cat README.md", ("exec", "fix", "cat", "README.md"), 125),
+    ):
+        at.write_text(moment)
+        with subprocess.Popen([*program(), *words], stderr=subprocess.PIPE, text=True) as going:
+            until(there.exists, f"{moment} of {words}")
+            engine.docker("pause", pod)
+            try:
+                said = going.communicate(timeout=30)[1]
+            finally:
+                going.kill()
+                at.write_text("nothing at all")
+                there.unlink()
+                engine.docker("unpause", pod)
+        assert (going.returncode, "broke" in said) == (code, True), (words, said)
+        assert states(muster) == {"fix": "working"}
+    muster("pull", "fix")
+    kept = subprocess.run(["git", "show", "muster/fix:new"], capture_output=True, text=True, check=True)
+    assert kept.stdout == "1\n"
+
+
 def test_an_idle_container_stops_by_itself(engine: Engine, repo: Path, muster: Muster) -> None:
     # The busy one is older, so if both had been idle it would have stopped first.
     ticks = "while :; do date; sleep 0.3; done"

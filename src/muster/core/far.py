@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import selectors
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from muster.core import proc
+from muster.core import fan, proc
 from muster.core.proc import Result
 from muster.errors import Unreachable
 
@@ -211,18 +212,40 @@ class _Talk:
 
 def answers(place: Far) -> bool:
     """Whether it gives a sign of life within its patience."""
-    return _quick(place, ["true"])
+    return _quick(place, ["true"], place.patience)
+
+
+@contextmanager
+def watched(place: proc.Prefix, process: proc.Process) -> Iterator[Callable[[], bool]]:
+    """End a process through which things go there or come from there once there is no sign of life; whether it was so.
+
+    Where the way itself ends with the connection (`vigilant`), nothing has to be asked.
+    """
+    lost: list[bool] = []
+
+    def look() -> None:
+        # What is on the way may fill it, so the answer may take longer than one to a question alone.
+        if not lost and process.poll() is None and not _quick(place, ["true"], 4 * patience):
+            lost.append(True)
+            proc.end_tree(process.pid)
+
+    patience: float = getattr(place, "patience", 0.0)
+    if not patience or getattr(place, "vigilant", False):
+        yield lambda: False
+        return
+    with fan.every(patience, look):
+        yield lambda: bool(lost)
 
 
 def end(place: Far, pid: int) -> bool:
     """End a process there and all that it started; whether we got there to do it."""
-    return _quick(place, ["sh", "-c", _END, "sh", str(pid)])
+    return _quick(place, ["sh", "-c", _END, "sh", str(pid)], place.patience)
 
 
-def _quick(place: Far, command: Sequence[str]) -> bool:
+def _quick(place: proc.Prefix, command: Sequence[str], patience: float) -> bool:
     silent = proc.DEVNULL
     process = proc.start(place, command, stdin=silent, stdout=silent, stderr=silent)
-    code = proc.wait(process, place.patience)
+    code = proc.wait(process, patience)
     if code is None:
         process.kill()
         process.wait()

@@ -38,11 +38,12 @@ def run(
     stdin: bytes | None = None,
     check: bool = True,
     timeout: float | None = None,
+    by: Prefix | None = None,
 ) -> Result:
     """`git WORDS` in that folder; optional locks are left alone, so a look never writes the user's index."""
     settings = [f"{key}={value}" for key, value in (env or {}).items()]
     command = [*(["env", *settings] if settings else []), "git", "--no-optional-locks", "-C", folder, *words]
-    return proc.run(place, command, env=_clean(), stdin=stdin, check=check, timeout=timeout)
+    return proc.run(place, command, env=_clean(), stdin=stdin, check=check, timeout=timeout, by=by)
 
 
 def _clean() -> dict[str, str] | None:
@@ -201,10 +202,10 @@ def fetch(here: Prefix, folder: str, there: Prefix, source: str, *refspecs: str)
         service = 'export GIT_PROTOCOL=version=2; exec git -c uploadpack.allowAnySHA1InWant=true upload-pack "$1"'
         pack = through(there, service, source)
         words += ["--no-recurse-submodules", f"--upload-pack={pack}"]
-    run(here, folder, *words, source, *refspecs)
+    run(here, folder, *words, source, *refspecs, by=there)
 
 
 def send(here: Prefix, folder: str, there: Prefix, service: str, target: str, *refspecs: str) -> Result:
     """Bring commits to a bare repository on another host; plumbing, so that no hook or push setting of the user's runs."""
     words = ["send-pack", "--quiet", "--thin", f"--receive-pack={through(there, service, target)}", target, *refspecs]
-    return run(here, folder, *words, check=False)
+    return run(here, folder, *words, check=False, by=there)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from muster.core import far, proc
 from muster.core.far import Far
-from muster.errors import Lost
 
 
 class Link:
@@ -24,6 +23,10 @@ class Link:
 
     def said(self) -> Iterator[bytes]:
         """What it says on its standard error, as it does, without our marks; to be heard to its end."""
+        with far.watched(self._place, self.process):
+            yield from self._said()
+
+    def _said(self) -> Iterator[bytes]:
         assert self.process.stderr
         begin, end, held = f"{self._token} ".encode(), f"{self._token} =".encode(), b""
         while data := os.read(self.process.stderr.fileno(), 1 << 16):
@@ -62,7 +65,7 @@ class Link:
             return self._code
         if self._pid is None:
             raise self._place.unreachable(self._door.decode(errors="replace").strip())
-        raise Lost(f"the link to {self._place.name} broke", hint="whether the command was done is not known")
+        raise proc.broken(self._place.name)
 
     def end(self) -> None:
         """End it and all that it started, there and here."""

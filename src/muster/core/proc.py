@@ -64,18 +64,24 @@ def run(
     timeout: float | None = None,
     check: bool = True,
     hold: bool = True,
+    by: Prefix | None = None,
 ) -> Result:
     """Run a command there and wait for it; on a time limit its whole process tree is ended.
 
-    Where the link to its host broke, whether it was done is not known: that is raised, checked or not.
+    `by` is the host that a command of this machine talks to by itself, which may be lost meanwhile. Where the link to its host broke, whether it was done is not known: that is raised, checked or not.
     """
-    result = attempt(place, command, stdin=stdin, cwd=cwd, env=env, timeout=timeout, hold=hold)
+    result = attempt(place, command, stdin=stdin, cwd=cwd, env=env, timeout=timeout, hold=hold, by=by)
     words = " ".join(command[:3])
     if result.lost:
-        raise Lost(f"the link to {place.name} broke while `{words}` ran there", hint="whether it was done is not known")
+        raise broken((by or place).name, f" while `{words}` ran")
     if check and result.code:
         raise CommandFailed(f"`{words}` failed on {place.name}: {result.said}")
     return result
+
+
+def broken(name: str, meanwhile: str = "") -> Lost:
+    """The link to the host of that name did."""
+    return Lost(f"the link to {name} broke{meanwhile}", hint="whether it was done is not known")
 
 
 def attempt(
@@ -87,6 +93,7 @@ def attempt(
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
     hold: bool = True,
+    by: Prefix | None = None,
 ) -> Result:
     """The same with all three ends as a result: an exit code, `timed out` or `lost`."""
     held = HELD.get() if hold else None
@@ -120,6 +127,12 @@ def attempt(
         assert isinstance(place, Far)
         return there(place, command, begin, stdin=stdin, timeout=timeout)
     process, timed_out = begin(command), False
+    if by is not None:
+        from muster.core.far import watched
+
+        with watched(by, process) as lost:
+            out, err = process.communicate(stdin)
+        return Result(tuple(command), 125 if lost() else process.returncode, out, err, lost=lost())
     try:
         out, err = process.communicate(stdin, timeout)
     except subprocess.TimeoutExpired:

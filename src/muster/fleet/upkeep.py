@@ -13,7 +13,7 @@ import msgspec
 
 from muster.agents import Agent
 from muster.core import names, out, paths, proc
-from muster.errors import HostError, MusterError, Refused, UsageError
+from muster.errors import MusterError, Refused, UsageError
 from muster.fleet import lodging, places
 from muster.fleet.places import Record
 from muster.fleet.registry import now
@@ -126,16 +126,15 @@ def snapshot(fleet: Fleet, name: str, label: str = "") -> str:
     if os.path.exists(path):
         raise Refused(f"there is a snapshot `{path}` already")
     parent, _, folder = host.root().rpartition("/")
+    from muster.hosts import elsewhere
+
     with open(f"{path}.new", "wb", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
-        tar = proc.start(
-            host,
-            ["tar", "-C", parent or "/", "--exclude=*.sock", "-cf", "-", folder],
-            stdin=proc.DEVNULL,
-            stdout=file.fileno(),
-        )
-        if code := tar.wait():
+        try:
+            command = ["tar", "-C", parent or "/", "--exclude=*.sock", "-cf", "-", folder]
+            elsewhere.take(host, command, file.fileno())
+        except BaseException:
             os.unlink(file.name)
-            raise HostError(f"`{name}` could not be kept: tar ended with {code}")
+            raise
     os.replace(f"{path}.new", path)
     return path
 

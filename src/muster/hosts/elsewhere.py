@@ -6,9 +6,11 @@ import io
 import os
 import stat
 import tarfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from muster.core import paths, proc
+from muster.core.far import watched
 from muster.errors import CommandFailed
 from muster.hosts import Host, far
 
@@ -90,13 +92,12 @@ def copy(source: Host, folder: str, names: Sequence[str], target: Host, into: st
     giver = proc.start(source, _packing(folder, names), stdin=proc.DEVNULL, stdout=proc.PIPE, stderr=proc.PIPE)
     assert giver.stdout is not None
     try:
-        if far(target):
-            command = ["sh", "-c", _UNPACK, "sh", into]
-            _end(
-                target, proc.start(target, command, stdin=giver.stdout.fileno(), stdout=proc.DEVNULL, stderr=proc.PIPE)
-            )
-        else:
-            extract(giver.stdout, into)
+        with _heard_of(source, giver):
+            if far(target):
+                command, given = ["sh", "-c", _UNPACK, "sh", into], giver.stdout.fileno()
+                _end(target, proc.start(target, command, stdin=given, stdout=proc.DEVNULL, stderr=proc.PIPE))
+            else:
+                extract(giver.stdout, into)
         giver.stdout.close()
         _end(source, giver)
     finally:
@@ -125,11 +126,24 @@ def _packing(folder: str, names: Sequence[str]) -> list[str]:
 
 def _end(host: Host, process: proc.Process) -> None:
     """Wait for a tar; one that failed is an error."""
-    said = process.stderr.read().decode(errors="replace").strip() if process.stderr else ""
-    if process.wait():
+    with _heard_of(host, process):
+        said = process.stderr.read().decode(errors="replace").strip() if process.stderr else ""
+        process.wait()
+    if process.returncode:
         last = said.splitlines()[-1] if said else f"exit code {process.returncode}"
         raise CommandFailed(f"files could not be moved from or to {host.name}: {last}")
     proc.end_group(process)
+
+
+@contextmanager
+def _heard_of(host: Host, process: proc.Process) -> Iterator[None]:
+    """Whatever else was wrong, a host that was lost meanwhile is the cause of it."""
+    with watched(host, process) as lost:
+        try:
+            yield
+        finally:
+            if lost():
+                raise proc.broken(host.name, " while files were moved")
 
 
 # -- what comes from another host is not trusted ---------------------------------------------------------------------------

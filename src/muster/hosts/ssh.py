@@ -76,6 +76,11 @@ class Ssh(Struct, frozen=True):
     def root(self) -> str:
         return self.folder
 
+    @property
+    def vigilant(self) -> bool:
+        """Whether its argv ends by itself when there is no sign of life from there."""
+        return True
+
     def prepare(self) -> None:
         """Write the configuration that its argv names."""
         files = [self.config] if self.config else ["~/.ssh/config", "/etc/ssh/ssh_config"]
