@@ -60,6 +60,7 @@ def prepare(seat: Seat, tmux_config: str = "") -> None:
     with open(os.path.join(os.path.dirname(__file__), "host.sh"), "rb") as file:
         script = file.read()
     server = seat.server
+    script = script.replace(b"@TREE@", proc.tree_script().rstrip("\n").encode(), 1)
     script = script.replace(b"@ROOT@", shlex.quote(seat.root).encode(), 1)
     script = script.replace(b"@SOCKET@", shlex.quote(server.socket).encode(), 1)
     more = tmux_config if not hosts.far(seat.host) else ""

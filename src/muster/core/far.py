@@ -24,27 +24,8 @@ LIMIT = 1 << 28
 # On stderr, which no program's answer is read from: the group's id when it begins, the exit code when it has ended.
 _MARKED = 'echo "$0 $$" >&2; "$@"; code=$?; echo "$0 =$code" >&2; exit $code'
 
-# $1 and all that it started: by parent, group and session, as nothing tells who is whose once a parent has gone.
+# $1 and all that it started, behind the text of `tree`.
 _END = r"""
-processes() {
-  if [ -r /proc/self/stat ]; then
-    cat /proc/[0-9]*/stat 2>/dev/null | sed -n 's/^\([0-9]*\) (.*) \([A-Za-z]\) \([0-9]*\) \([0-9]*\) \([0-9]*\) .*/\1 \2 \3 \4 \5/p'
-  else
-    ps -A -o pid= -o state= -o ppid= -o pgid= -o pgid=
-  fi
-}
-tree() {
-  processes | awk -v roots="$*" '
-    $2 !~ /^Z/ { parent[$1] = $3; group[$1] = $4; session[$1] = $5 }
-    END {
-      n = split(roots, r, " "); for (i = 1; i <= n; i++) found[r[i]] = 1
-      do {
-        more = 0
-        for (p in parent) if (!(p in found) && ((parent[p] in found) || (group[p] in found) || (session[p] in found))) { found[p] = 1; more = 1 }
-      } while (more)
-      for (p in found) if (p in parent) print p
-    }'
-}
 all=$(tree "$1")
 [ -n "$all" ] && kill -TERM $all 2>/dev/null
 for try in 0 1 2 3 4 5 6 7 8 9; do
@@ -239,7 +220,7 @@ def watched(place: proc.Prefix, process: proc.Process) -> Iterator[Callable[[], 
 
 def end(place: Far, pid: int) -> bool:
     """End a process there and all that it started; whether we got there to do it."""
-    return _quick(place, ["sh", "-c", _END, "sh", str(pid)], place.patience)
+    return _quick(place, ["sh", "-c", proc.tree_script() + _END, "sh", str(pid)], place.patience)
 
 
 def _quick(place: proc.Prefix, command: Sequence[str], patience: float) -> bool:

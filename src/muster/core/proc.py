@@ -188,6 +188,12 @@ def tree(pid: int) -> list[int]:
         found |= more
 
 
+def tree_script() -> str:
+    """The same as functions of a shell, for other machines."""
+    with open(os.path.join(os.path.dirname(__file__), "tree.sh")) as file:
+        return file.read()
+
+
 def alive(pid: int) -> bool:
     """Whether that process is there, as anything but a zombie."""
     try:
