@@ -11,17 +11,18 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import engine as engines
+from terminal import until
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 _SSHD_CONFIG = """\
-ListenAddress 127.0.0.1
+ListenAddress {address}
 Port {port}
 HostKey {folder}/host_key
 AuthorizedKeysFile {keys}/key.pub
@@ -35,15 +36,33 @@ PrintMotd no
 PrintLastLog no
 MaxSessions {sessions}
 LogLevel VERBOSE
+{more}
 """
 _ALIAS = """\
 Host {name}
-HostName 127.0.0.1
+HostName {address}
 Port {port}
 User {user}
 IdentityFile {keys}/key
 IdentitiesOnly yes
 """
+
+# It is gone with us, however we end.
+_KEEPER = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sleep", "infinity"]
+
+
+class Cable(NamedTuple):
+    """A network of its own, and the one cable that leads there."""
+
+    name: str
+    address: str  # at its other end
+    keeper: subprocess.Popen[bytes]
+
+    def cut(self) -> None:
+        _ip("link", "set", self.name, "down")
+
+    def mend(self) -> None:
+        _ip("link", "set", self.name, "up")
 
 
 class Box(NamedTuple):
@@ -101,14 +120,24 @@ class Boxes:
         self._base, self._keys = base, keys
         self.made: list[Box] = []
 
-    def __call__(self, name: str, *, sessions: int = 10, env: str = "") -> Box:
-        self.made.append(_start(self._base, self._keys, name, sessions, env))
+    def __call__(
+        self,
+        name: str,
+        *,
+        sessions: int = 10,
+        env: str = "",
+        more: str = "",
+        address: str = "127.0.0.1",
+        cable: Cable | None = None,
+    ) -> Box:
+        """`more` is for its sshd's settings; behind a cable an address is one of that network."""
+        place = _Place(name, address, cable)
+        self.made.append(_start(self._base, self._keys, place, {"sessions": str(sessions), "env": env, "more": more}))
         return self.made[-1]
 
     def boot(self, box: Box) -> None:
         """One that was killed comes back."""
         self.made.append(box._replace(sshd=_sshd(box.folder)))
-        _wait_for(self.made[-1].sshd, box.port, box.folder / "log")
 
 
 @pytest.fixture(scope="session")
@@ -138,6 +167,35 @@ def boxes(home: Path, ssh_keys: Path) -> Iterator[Boxes]:
 def box(boxes: Boxes) -> Box:
     """A machine that the ssh configuration knows as `box`."""
     return boxes("box")
+
+
+@pytest.fixture
+def cable(home: Path) -> Iterator[Cable]:
+    """A network that nothing is in yet; it is gone with the last process in it."""
+    if sys.platform != "linux" or os.getuid() != 0:
+        pytest.skip("needs root")
+    number = os.getpid() % (1 << 14)
+    here, there = (f"169.254.{number >> 6}.{(number & 63) * 4 + one}" for one in (1, 2))
+    found = Cable(f"muster{number}", there, subprocess.Popen(_KEEPER))
+    inside = ["nsenter", "--target", str(found.keeper.pid), "--net"]
+    try:
+        until(lambda: os.readlink(f"/proc/{found.keeper.pid}/ns/net") != os.readlink("/proc/self/ns/net"), "a network")
+        _ip("link", "add", found.name, "type", "veth", "peer", "name", "far", "netns", str(found.keeper.pid))
+        _ip("address", "add", f"{here}/30", "dev", found.name)
+        _ip("address", "add", f"{there}/30", "dev", "far", at=inside)
+        for end, at in ((found.name, []), ("far", inside), ("lo", inside)):
+            _ip("link", "set", end, "up", at=at)
+        yield found
+    finally:
+        found.keeper.kill()
+        found.keeper.wait()
+
+
+def _ip(*words: str, at: Sequence[str] = ()) -> None:
+    done = subprocess.run([*at, "ip", *words], capture_output=True, text=True)
+    if "Operation not permitted" in done.stderr:
+        pytest.skip("needs root")  # a root without its rights, as in many a container
+    assert done.returncode == 0, done.stderr
 
 
 class Engine(NamedTuple):
@@ -212,39 +270,44 @@ def engine(dockerd: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         found.docker("rm", "--force", "--volumes", *left)
 
 
-def _start(base: Path, keys: Path, name: str, sessions: int, env: str) -> Box:
-    home = base / ("far" if name == "box" else f"far-{name}")
-    folder = base / "sshd" / name
+class _Place(NamedTuple):
+    name: str
+    address: str
+    cable: Cable | None
+
+
+def _start(base: Path, keys: Path, place: _Place, settings: Mapping[str, str]) -> Box:
+    home = base / ("far" if place.name == "box" else f"far-{place.name}")
+    folder = base / "sshd" / place.name
     for path in (home, folder):
         path.mkdir(parents=True, mode=0o700)
     shutil.copy(keys / "host_key", folder / "host_key")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    config = _SSHD_CONFIG.format(port=port, folder=folder, keys=keys, home=home, sessions=sessions, env=env)
+    config = _SSHD_CONFIG.format(port=port, folder=folder, keys=keys, home=home, address=place.address, **settings)
     (folder / "sshd_config").write_text(config)
+    if place.cable:
+        (folder / "network").write_text(str(place.cable.keeper.pid))
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # it goes there to have no rights
-    sshd = _sshd(folder)
+    alias = _ALIAS.format(name=place.name, address=place.address, port=port, user=getpass.getuser(), keys=keys)
     with (base / "home" / "ssh_config").open("r+") as file:
         before = file.read()
         file.seek(0)
-        file.write(_ALIAS.format(name=name, port=port, user=getpass.getuser(), keys=keys) + "Match all\n" + before)
-    _wait_for(sshd, port, folder / "log")
-    return Box(name, port, home, folder, sshd)
+        file.write(alias + "Match all\n" + before)
+    return Box(place.name, port, home, folder, _sshd(folder))
 
 
 def _sshd(folder: Path) -> subprocess.Popen[bytes]:
-    argv = [SSHD, "-D", "-f", str(folder / "sshd_config"), "-E", str(folder / "log")]
-    return subprocess.Popen(argv, stdin=subprocess.DEVNULL)
-
-
-def _wait_for(sshd: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    """Started, and listening; it says so by a file."""
+    (folder / "sshd.pid").unlink(missing_ok=True)
+    network = folder / "network"
+    inside = ["nsenter", "--target", network.read_text(), "--net"] if network.exists() else []
+    argv = [*inside, SSHD, "-D", "-f", str(folder / "sshd_config"), "-E", str(folder / "log")]
+    sshd = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
     deadline = time.monotonic() + 20
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except OSError:
-            assert sshd.poll() is None and time.monotonic() < deadline, log.read_text()
-            time.sleep(0.005)
+    while not (folder / "sshd.pid").exists():
+        assert sshd.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()
+        time.sleep(0.005)
+    return sshd

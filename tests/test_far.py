@@ -21,12 +21,13 @@ from muster.errors import MusterError
 from muster.fleet import Fleet
 from muster.hosts.elsewhere import extract
 from terminal import Terminal, until
+from test_hosts import WORDS
 from test_mend import calc as calc
 from test_mend import mend, only
 from test_survival import killed, sessions, steps
 
 if TYPE_CHECKING:
-    from machines import Box, Boxes
+    from machines import Box, Boxes, Cable
 
 pytest_plugins = ["machines"]
 
@@ -197,6 +198,75 @@ def test_the_pipeline_works_with_agents_elsewhere(
     assert "return a + b" in git(calc, "show", f"{report['branch']}:calc.py")
     assert {agent.host for agent in fleet.known()} <= {"box"}
     assert git(calc, "status", "--porcelain") == ""
+
+
+# -- ways there --------------------------------------------------------------------------------------------------------
+
+
+def used_there(repo: Path, muster: Muster, fleet: Fleet) -> None:
+    """What one does with an agent on `box`; it is there still."""
+    muster("create", "fix@box", "scripted", "-m", "one", "--setup", "echo set up >>README.md")
+    until(lambda: heard(fleet, "fix") == ["one"], "its message")
+    assert muster("message", "fix", "-m", "two\n!! 'it\\'").code == 0
+    assert heard(fleet, "fix") == ["one", "two\n!! 'it\\'"]
+    [seen] = muster("list", "--format", "json").json["agents"]
+    assert (seen["host"], seen["state"]["kind"]) == ("box", "waiting")
+    assert muster("exec", "fix", "printf", "%s|", *WORDS).out == "".join(f"{word}|" for word in WORDS)
+    muster("exec", "fix", "--", "sh", "-c", "git commit -qam done && echo 2 >draft")
+    assert muster("pull", "fix").out.startswith("fast-forwarded")
+    assert (repo / "README.md").read_text() == "# A project\nset up\n"
+    muster("pull", "fix", "draft")
+    assert (repo / "draft").read_text() == "2\n"
+
+
+@pytest.mark.parametrize("shell", ["fish", "tcsh"])
+def test_whatever_the_login_shell_is(
+    shell: str, boxes: Boxes, repo: Path, muster: Muster, fleet: Fleet, home: Path
+) -> None:
+    if not (program := shutil.which(shell)):
+        pytest.skip(f"needs {shell}")
+    boxes("box", env=f"SHELL={program}", more=f'ForceCommand exec {program} -c "$SSH_ORIGINAL_COMMAND"')
+    used_there(repo, muster, fleet)
+    terminal = Terminal(home, 90, 30)
+    terminal.type("exec", "fix", "sh", "-c", "stty size; echo 'it'\\''s!'; exit 3")
+    terminal.shows("ended with 3")
+    assert "30 90" in terminal.screen and "it's!" in terminal.screen
+    muster("destroy", "fix")
+
+
+def test_a_login_shell_that_talks_is_named(boxes: Boxes, muster: Muster) -> None:
+    boxes("box", more='ForceCommand echo hello; exec sh -c "$SSH_ORIGINAL_COMMAND"')
+    done = muster("host", "exec", "box", "true", check=False)
+    assert (done.code, "'hello" in done.err, ".bashrc" in done.err) == (4, True, True), done.err
+
+
+def test_a_machine_behind_another_and_a_cut_cable(
+    boxes: Boxes, cable: Cable, repo: Path, home: Path, muster: Muster, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boxes("jump", cable=cable, address=cable.address)
+    box = boxes("box", cable=cable)  # the loopback of that network
+    config = home.parent / "home" / "ssh_config"
+    config.write_text(f"Host box\nProxyJump jump\n{config.read_text()}")
+    monkeypatch.setenv("MUSTER_SSH_PATIENCE", "2")
+    used_there(repo, muster, fleet)
+    with subprocess.Popen(
+        [*program(), "exec", "fix", "--", "sh", "-c", "echo begun; sleep 1000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as going:
+        assert going.stdout and going.stdout.readline() == "begun\n"
+        cable.cut()
+        said = going.communicate(timeout=60)[1]
+    assert (going.returncode, "broke" in said) == (125, True), said
+    away = muster("list", "--format", "json").json["agents"][0]["state"]
+    assert (away["kind"], away["last"]) == ("unknown", "waiting")
+    cable.mend()
+    muster("message", "fix", "-m", "three")
+    assert heard(fleet, "fix")[2:] == ["three"]
+    box.kill()
+    done = muster("exec", "fix", "true", check=False)
+    assert (done.code, "Connection refused" in done.err) == (4, True), done.err
 
 
 # -- cut short: the same command again finishes it, and nothing is lost or left over -----------------------------------

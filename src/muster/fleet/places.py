@@ -149,6 +149,9 @@ def meet(fleet: Fleet, host: Any, record: Record) -> Record:
     names.check(host.name)
     met = proc.run(host, ["sh", "-c", _MEET, "sh", host.root()], timeout=2 * host.patience)
     root, *lacking = met.text.split("\n")
+    if not root.startswith("/"):
+        hint = "its login shell's settings (`.bashrc`, `.cshrc`, `config.fish`) must print nothing where no terminal is"
+        raise CommandFailed(f"what `{host.name}` answers is not what it was asked: {met.text[:80]!r}", hint=hint)
     if lacking:
         raise CommandFailed(
             f"`{host.name}` lacks {', '.join(f'`{program}`' for program in lacking)}",

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from muster.core import paths
+from muster.core import paths, proc
 from muster.errors import Silent, Unreachable
 from muster.hosts import Capability
 
@@ -95,22 +95,35 @@ class Ssh(Struct, frozen=True):
 
     def close(self) -> None:
         """End the shared connection, if there is one."""
-        from muster.core import proc
-        from muster.hosts.local import Local
-
-        proc.run(Local(self.home), [*self.door(), "-O", "exit", "--", self.target or self.name], check=False)
+        self._here(*self.door(), "-O", "exit")
 
     def busy(self, said: str) -> bool:
-        return any(word in said for word in _BUSY)
+        said = self._heard(said)
+        return any(word in said for word in _BUSY) and "stdio forwarding failed" not in said
 
     def unreachable(self, said: str) -> Unreachable:
+        said = self._heard(said)
         lines = [line for line in said.splitlines() if line.strip(" @") and not line.startswith("Warning: Permanently")]
         if "REMOTE HOST IDENTIFICATION HAS CHANGED" in said:
             lines = [f"the host key of `{self.target or self.name}` is not the one that is known"]
         hint = next((hint for word, hint in _HINTS.items() if word in said), "")
-        why = lines[-1].strip() if lines else "it gave no answer"
-        kind = Silent if any(word in said for word in _SILENT) else Unreachable
+        # A jump host says why before ssh says that it failed.
+        silent = [line for line in lines if any(word in line for word in _SILENT)]
+        why = [*silent, *lines[-1:], "it gave no answer"][0].strip()
+        kind = Silent if silent else Unreachable
         return kind(f"can't reach `{self.name}`: {why}", hint=hint)
+
+    def _heard(self, said: str) -> str:
+        """The same with what a jump host said, which ssh keeps to itself where a connection is to be shared."""
+        if "UNKNOWN port" not in said:
+            return said
+        alone = self._here(*self.door(), "-S", "none", "-o", "ControlMaster=no", "-T")
+        return alone.err.decode(errors="replace") or said
+
+    def _here(self, *words: str) -> proc.Result:
+        from muster.hosts.local import Local
+
+        return proc.run(Local(self.home), [*words, "--", self.target or self.name, "true"], check=False)
 
     @property
     def _settings(self) -> str:
