@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -101,10 +102,32 @@ def test_a_snapshot_is_what_others_are_made_from(engine: Engine, box: Box, repo:
     for name in ("two", "three"):
         assert muster("host", "exec", name, "--", "stat", "-c", "%a %s", "/opt/state").out == "600 6\n"
     engine.docker("rmi", "--force", "muster-snapshot:ready")
-    muster("create", "here@box", "--", "cat")
+    done = muster("create", "four@.docker", "--snapshot", "redy", "--", "cat", check=False)
+    assert (done.code, "no snapshot `redy`" in done.err) == (4, True), done.err
+
+
+def test_a_snapshot_of_a_machine_brings_it_back_and_makes_no_other(
+    engine: Engine, box: Box, repo: Path, muster: Muster
+) -> None:
+    muster("create", "fix@box", "--", "sh", "-c", "cat; exec sleep 1000")
+    muster("exec", "fix", "--", "sh", "-c", "echo work >new && git add new && git commit -qm work && echo 2 >draft")
     tar = muster("host", "snapshot", "box", "--label", "ready").out.strip()
     assert os.stat(tar).st_mode & 0o777 == 0o600
-    assert "record.json" in subprocess.run(["tar", "-tf", tar], capture_output=True, text=True, check=True).stdout
+    done = muster("create", "one@.docker", "--snapshot", "ready", "--", "cat", check=False)
+    assert (done.code, "no container can be made from" in done.err, engine.containers()) == (4, True, []), done.err
+    # The machine is lost, and another one takes its place.
+    box.end_all()
+    shutil.rmtree(box.home / ".muster")
+    muster("host", "destroy", "box", "--forget")
+    with open(tar, "rb") as file:
+        # A session of the test's sshd begins in the home of the password file.
+        ssh = ["ssh", "-F", os.environ["MUSTER_SSH_CONFIG"], "box"]
+        subprocess.run([*ssh, f"tar -C {box.home} -xpf -"], stdin=file, check=True)
+    assert muster("host", "adopt", "box").out == "fix\n"
+    muster("start", "fix")
+    assert muster("exec", "fix", "cat", "new", "draft").out == "work\n2\n"
+    muster("pull", "fix")
+    assert (repo / "new").read_text() == "work\n"
 
 
 # Programs that stop in the middle of what they were asked for, where that is in `/stalled/at`.

@@ -17,7 +17,7 @@ from muster.hosts import Capability, Condition
 from muster.hosts.local import Local
 from muster.hosts.ssh import Ssh
 
-BASE = "muster-base"
+BASE, _SNAPSHOT = "muster-base", "muster-snapshot:"
 _WORDS: dict[str, Condition] = {"running": "running", "paused": "paused", "restarting": "running"}
 
 
@@ -144,7 +144,7 @@ class Docker(Struct, frozen=True):
 
     def snapshot(self, label: str) -> str:
         """Its file system as an image, by whose name others can be made."""
-        image = f"muster-snapshot:{label}"
+        image = f"{_SNAPSHOT}{label}"
         self.call("commit", "--change", f"LABEL muster.snapshot={self.name}", self.id, image)
         return image
 
@@ -221,7 +221,17 @@ class Docker(Struct, frozen=True):
         if image == BASE and "No such image" in said:
             hint = "`muster host image` makes it; `--host-set image=NAME` or the setting `docker.image` take another"
             return CommandFailed(f"there is no image `{BASE}` yet", hint=hint)
+        if image.startswith(_SNAPSHOT) and "No such image" in said:
+            return self._no_snapshot(image.removeprefix(_SNAPSHOT))
         return CommandFailed(f"can't make `{self.name}`: {said}")
+
+    def _no_snapshot(self, label: str) -> HostError:
+        if os.path.exists(f"{self.home}/snapshots/hosts/{label}.tar"):
+            hint = "`muster clone` and `muster snapshot restore` take an agent of that machine to any host"
+            why = "it is muster's folder of a machine, not a system"
+            return CommandFailed(f"the snapshot `{label}` is one that no container can be made from: {why}", hint=hint)
+        hint = f"`muster host snapshot HOST --label {label}` makes one of a container"
+        return CommandFailed(f"there is no snapshot `{label}` on this engine", hint=hint)
 
 
 def _why(done: Result) -> str:
