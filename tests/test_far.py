@@ -72,7 +72,7 @@ def test_a_machine_that_boots_is_waited_for_and_hears_its_message(
     boxes: Boxes, repo: Path, fleet: Fleet, muster: Muster
 ) -> None:
     box = boxes("box")
-    for _ in ("never met", "known"):
+    for met in (False, True):
         box.kill()
         argv = [*program(), "create", "fix@box", "scripted", "-m", "hello"]
         with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as creating:
@@ -81,6 +81,7 @@ def test_a_machine_that_boots_is_waited_for_and_hears_its_message(
             box = boxes.made[-1]
             said = creating.communicate()[1]
         assert (creating.returncode, "its message is delivered" in said) == (0, True), said
+        assert ("met for the first time" in said) is not met
         until(lambda: heard(fleet, "fix") == ["hello"], "its message")
         muster("destroy", "fix")
     box.kill()

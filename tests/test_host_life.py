@@ -69,6 +69,7 @@ def test_nothing_is_left_of_what_came_to_nothing(engine: Engine, repo: Path, mus
         (["one@.docker", "--image", "no-such:1", "--", "cat"], 4),
         (["one@.docker", "--host-set", "cpus=many", "--", "cat"], 2),
         (["one", "--network", "none", "--", "cat"], 2),
+        (["one@box", "--image", "some:1", "--", "cat"], 2),
     ):
         assert muster("create", *words, check=False).code == code
         assert engine.containers() == []
@@ -78,6 +79,19 @@ def test_nothing_is_left_of_what_came_to_nothing(engine: Engine, repo: Path, mus
     making.wait()
     muster("gc")
     assert (engine.containers(), conditions(muster), states(muster)) == ([], {"local": "running"}, {})
+
+
+def test_where_no_engine_answers_nothing_is_begun(repo: Path, muster: Muster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_DOCKER_ENGINE", "unix:///nowhere/socket")
+    for words, code, said in (
+        (("create", "one@.docker", "--", "cat"), 4, "Cannot connect to the Docker daemon"),
+        (("host", "create", "box.docker"), 4, "Cannot connect to the Docker daemon"),
+        (("create", "one@.dokcer", "--", "cat"), 3, "no provider `dokcer`"),
+        (("host", "create", "local.docker"), 2, "is this machine"),
+    ):
+        done = muster(*words, check=False)
+        assert (done.code, said in done.err, "can't remove" in done.err) == (code, True, False), done.err
+    assert conditions(muster) == {"local": "running"}
 
 
 def test_several_agents_on_one_and_the_host_goes_last(engine: Engine, repo: Path, muster: Muster) -> None:
@@ -353,7 +367,7 @@ def test_a_key_that_changed_is_refused_and_a_first_one_is_said(
     known.write_text(" ".join([before.split()[0], "ssh-ed25519", key]) + "\n")
     places.find(Fleet.open(), places.parse("box")).close()  # type: ignore[attr-defined]
     refused = muster("host", "exec", "box", "--", "true", check=False)
-    assert refused.code == 4 and "not the one that is known" in refused.err
+    assert refused.code == 4 and "not the one that is known" in refused.err and "ssh-keygen -R" in refused.err
     assert box.sshd.poll() is None
 
 

@@ -25,12 +25,18 @@ def create(
     fleet: Fleet, place: places.Place, settings: Mapping[str, Any] = {}, *, own: bool = False
 ) -> tuple[Host, bool]:
     """That host, made where it must be and started where it is stopped; and whether it was made by this call."""
-    described = places.describe(fleet, place, settings)
+    described = places.describe(fleet, place)
     if settings and (not described.made or described.root):
+        why = "is there already" if described.made else "is not made by muster"
         raise UsageError(
-            f"`{place.host}` is there already, so nothing can be said of how it is to be made",
+            f"`{place.host}` {why}, so nothing can be said of how it is to be made",
             hint="another name makes another host, and `@.docker` one of its own",
         )
+    described = places.describe(fleet, place, settings)
+    if not place.host:
+        raise UsageError(f"which host of `{place.provider}`?", hint=f"`HOST.{place.provider}`")
+    if described.made and place.host == "local":
+        raise UsageError("`local` is this machine, so no other host can have that name")
     _up(fleet, described)
     if not described.made:
         return places.find(fleet, place), False
@@ -38,33 +44,36 @@ def create(
         before = places.recorded(fleet, place.host)
         if before and before.root:
             host: Any = places.at(places.build(fleet, before), before.root)
-            if host.condition() != "running":
-                host.create()
+            if (condition := host.condition()) != "running":
+                host.create() if condition == "gone" else host.start()
             return host, False
+        host = places.build(fleet, described)
+        host.condition()  # of what nobody answers for nothing is begun
         # Known before it is made: one whose creation is killed is found and finished, or taken away.
         described = msgspec.structs.replace(described, own=own or described.own)
         places.save(fleet, described)
-        host = places.build(fleet, described)
         try:
             host.create()
             return places.at(host, places.meet(fleet, host, described).root), True
         except BaseException:
-            _drop(fleet, host)
+            try:
+                _drop(fleet, host)
+            except HostError:
+                pass  # it goes when its engine answers again; why it could not be made is the answer
             raise
 
 
 def _up(fleet: Fleet, described: places.Record) -> None:
     """Have the machine behind ssh up that it is, or that its engine is on: one that boots turns us away at first."""
-    engine = described.settings.get("engine", "")
-    if engine.startswith("ssh://"):
-        described = places.describe(fleet, places.Place(engine.removeprefix("ssh://"), "ssh"))
-    host = places.build(fleet, described)
-    if not (limit := getattr(host, "boot_timeout", 0.0)):
+    engine = described.settings.get("engine", "").partition("ssh://")[2]
+    place = places.Place(engine, "ssh") if engine else places.Place(described.name, described.provider)
+    machine = places.describe(fleet, place)
+    if machine.provider != "ssh" or not (limit := places.build(fleet, machine).boot_timeout):
         return
     deadline, told = time.monotonic() + limit, False
     while True:
         try:
-            proc.run(host, ["true"])
+            proc.run(places.find(fleet, place), ["true"])
             return
         except Silent as error:
             if time.monotonic() > deadline:

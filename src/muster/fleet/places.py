@@ -55,6 +55,8 @@ def parse(host: str, provider: str = "") -> Place:
     """A machine's name may have dots itself: only a provider's name behind the last one is one."""
     whole = f"{host}.{provider}" if provider else host
     name, dot, last = whole.rpartition(".")
+    if dot and not name:
+        return Place("", last)
     return Place(name, last) if dot and (last in hosts.PROVIDERS or (provider and hosts.known(last))) else Place(whole)
 
 

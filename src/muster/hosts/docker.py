@@ -101,9 +101,6 @@ class Docker(Struct, frozen=True):
 
     def create(self) -> None:
         """Make the container and start it; one that is there already is started."""
-        if self.condition() != "gone":
-            self.start()
-            return
         image = self._built() if self.dockerfile else self.image
         # A name of ours asked of a registry could be answered by anybody.
         pull = ("--pull", "never") if image.startswith("muster-") else ()
@@ -112,8 +109,11 @@ class Docker(Struct, frozen=True):
         given = "".join(f"{key}={value}\n" for key, value in self._variables()).encode()
         argv = ["sh", "-c", 'cat | "$@"', "sh", *self.docker("create", "--env-file", "/dev/stdin", *words)]
         made = proc.run(self.place, argv, stdin=given, check=False, timeout=600)
+        if made.code and f'"/{self.id}" is already in use' in made.err.decode(errors="replace"):
+            self.start()
+            return
         if made.code:
-            raise self._not_made(image, _why(made))
+            raise self._not_made(image, made)
         try:
             self.start()
         except HostError:
@@ -217,12 +217,15 @@ class Docker(Struct, frozen=True):
         self.call("build", "--quiet", "--tag", tag, "--file", inside, "-", stdin=packed, timeout=3600)
         return tag
 
-    def _not_made(self, image: str, said: str) -> HostError:
+    def _not_made(self, image: str, made: Result) -> HostError:
+        said = _why(made)
         if image == BASE and "No such image" in said:
             hint = "`muster host image` makes it; `--host-set image=NAME` or the setting `docker.image` take another"
             return CommandFailed(f"there is no image `{BASE}` yet", hint=hint)
         if image.startswith(_SNAPSHOT) and "No such image" in said:
             return self._no_snapshot(image.removeprefix(_SNAPSHOT))
+        if "Unable to find image" in made.err.decode(errors="replace"):
+            return CommandFailed(f"the engine has no image `{image}`, and could not fetch it: {said}")
         return CommandFailed(f"can't make `{self.name}`: {said}")
 
     def _no_snapshot(self, label: str) -> HostError:
@@ -237,7 +240,8 @@ class Docker(Struct, frozen=True):
 def _why(done: Result) -> str:
     """What the engine says is wrong; behind it the command line may say more that says less."""
     lines = (done.err or done.out).decode(errors="replace").splitlines()
-    return next((line.partition("daemon: ")[2] for line in lines if "daemon: " in line), done.said)
+    telling = [line for line in lines if line.strip() and not line.startswith("See 'docker")]
+    return next((line.partition("daemon: ")[2] for line in lines if "daemon: " in line), [done.said, *telling][-1])
 
 
 def _mark(home: str) -> str:

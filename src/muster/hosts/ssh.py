@@ -34,10 +34,10 @@ _BUSY = ("kex_exchange_identification", "Connection reset by peer", "mux_client_
 # Of a machine that is off, or that is on its way up.
 _SILENT = ("Connection refused", "No route to host", "timed out", "System is booting up")
 _HINTS = {
-    "host key has changed": "it may be another machine; if it is right, forget the old key: `ssh-keygen -R HOST`",
+    "IDENTIFICATION HAS CHANGED": "it may be another machine; if it is right, forget the old key: `ssh-keygen -R HOST`",
     "Host key verification failed": "connect once with `ssh`, and look at its key",
     "Permission denied": "muster can't answer questions: is the key in your agent (`ssh-add -l`), or named in `IdentityFile`?",
-    "Could not resolve hostname": "an alias of `~/.ssh/config`, a machine's name, or `[hosts.NAME]` in the settings will do",
+    "Could not resolve hostname": "an alias of `~/.ssh/config`, a machine's name, or `[hosts.NAME]` will do; `HOST.docker` is a container",
 }
 
 
