@@ -94,6 +94,27 @@ def test_where_no_engine_answers_nothing_is_begun(repo: Path, muster: Muster, mo
     assert conditions(muster) == {"local": "running"}
 
 
+def test_a_paused_host_goes_on_and_a_gone_one_is_told(engine: Engine, repo: Path, muster: Muster) -> None:
+    muster("create", "one@shared.docker", "--", "cat")
+    [pod] = engine.containers()
+    for words in (("host", "start", "shared"), ("create", "two@shared", "--", "cat")):
+        engine.docker("pause", pod)
+        assert conditions(muster)["shared"] == "paused"
+        muster(*words)
+        assert (conditions(muster)["shared"], set(states(muster).values())) == ("running", {"working"})
+    engine.docker("pause", pod)
+    muster("host", "stop", "shared")
+    assert (conditions(muster)["shared"], set(states(muster).values())) == ("stopped", {"stopped"})
+    engine.docker("rm", "--force", pod)
+    for command in (("start", "one"), ("destroy", "one"), ("exec", "one", "true"), ("host", "start", "shared")):
+        done = muster(*command, check=False)
+        assert (done.code, "is gone" in done.err, "--forget" in done.err) == (4, True, True), (command, done.err)
+    assert "made anew" in muster("host", "create", "shared").err
+    engine.docker("rm", "--force", pod)
+    muster("host", "destroy", "shared", "--forget")
+    assert (conditions(muster), states(muster)) == ({"local": "running"}, {})
+
+
 def test_several_agents_on_one_and_the_host_goes_last(engine: Engine, repo: Path, muster: Muster) -> None:
     muster("host", "create", "shared.docker")
     muster("create", "a@shared", "-n", "3", "--", "cat")

@@ -71,7 +71,7 @@ def run(
     `by` is the host that a command of this machine talks to by itself, which may be lost meanwhile. Where the link to its host broke, whether it was done is not known: that is raised, checked or not.
     """
     result = attempt(place, command, stdin=stdin, cwd=cwd, env=env, timeout=timeout, hold=hold, by=by)
-    words = " ".join(command[:3])
+    words = " ".join(command[:3]) if "\n" not in "".join(command[:3]) else command[0]
     if result.lost:
         raise broken((by or place).name, f" while `{words}` ran")
     if check and result.code:

@@ -44,8 +44,12 @@ def create(
         before = places.recorded(fleet, place.host)
         if before and before.root:
             host: Any = places.at(places.build(fleet, before), before.root)
-            if (condition := host.condition()) != "running":
-                host.create() if condition == "gone" else host.start()
+            condition = host.condition()
+            if condition == "gone":
+                out.talk(out.safe(f"`{place.host}` was gone, with all that was on it, and is made anew"))
+                host.create()
+            elif condition != "running":
+                host.start()
             return host, False
         host = places.build(fleet, described)
         host.condition()  # of what nobody answers for nothing is begun

@@ -51,7 +51,10 @@ def on(fleet: Fleet, name: str) -> list[Agent]:
 def stop(fleet: Fleet, name: str) -> None:
     """End its agents' programs, then itself; all that is on it stays."""
     _, host = _made(fleet, name, "stop")
-    if host.condition() in ("running", "paused"):
+    condition = host.condition()
+    if condition == "paused":
+        host.start()
+    if condition in ("running", "paused"):
         fleet.stop([agent for agent in on(fleet, name) if agent.intent == "started"])
         host.stop()
 
@@ -59,9 +62,10 @@ def stop(fleet: Fleet, name: str) -> None:
 def start(fleet: Fleet, name: str, *, agents: bool = False) -> list[Agent]:
     """Start it again, and its agents where they are asked for; those it has."""
     _, host = _made(fleet, name, "start")
-    if host.condition() != "running":
+    if (condition := host.condition()) != "running":
         host.start()
-        settle(fleet, name)
+        if condition != "paused":
+            settle(fleet, name)
     there = on(fleet, name)
     if agents:
         fleet.start([agent for agent in there if not agent.archived])

@@ -66,9 +66,10 @@ class Docker(Struct, frozen=True):
         if "is not running" in said:
             return Asleep(f"`{self.name}` is stopped", hint=f"`muster host start {self.name}`")
         if "is paused" in said:
-            return Unreachable(f"`{self.name}` is paused", hint=f"`docker unpause {self.id}`")
+            return Unreachable(f"`{self.name}` is paused", hint=f"`muster host start {self.name}`")
         if "No such container" in said:
-            return Unreachable(f"the container of `{self.name}` is gone", hint=f"`muster host destroy {self.name}`")
+            hint = f"`muster host destroy {self.name} --forget` forgets it, and its agents with it"
+            return Unreachable(f"the container of `{self.name}` is gone", hint=hint)
         if self.by and ("Error" not in said and "docker" not in said.lower()):
             return self.by.unreachable(said)
         return Unreachable(f"can't reach `{self.name}`: {why}", hint="`docker info` says whether the engine runs")
@@ -122,10 +123,13 @@ class Docker(Struct, frozen=True):
 
     def start(self) -> None:
         started = self.call("start", self.id, check=False)
-        if started.code and "paused" in started.said:
+        why = _why(started) if started.code else ""
+        if "paused" in why:
             self.call("unpause", self.id)
+        elif "No such container" in why:
+            raise self.unreachable(why)
         elif started.code:
-            raise CommandFailed(f"`{self.name}` can't be started: {_why(started)}")
+            raise CommandFailed(f"`{self.name}` can't be started: {why}")
         if self.network == "allow":
             from muster.hosts.fence import fence
 
