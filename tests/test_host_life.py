@@ -105,6 +105,10 @@ def test_a_paused_host_goes_on_and_a_gone_one_is_told(engine: Engine, repo: Path
     engine.docker("pause", pod)
     muster("host", "stop", "shared")
     assert (conditions(muster)["shared"], set(states(muster).values())) == ("stopped", {"stopped"})
+    muster("start", "one", "two")
+    engine.docker("kill", pod)
+    muster("create", "three@shared", "--", "cat")
+    assert states(muster) == {"one": "stopped", "two": "stopped", "three": "working"}
     engine.docker("rm", "--force", pod)
     for command in (("start", "one"), ("destroy", "one"), ("exec", "one", "true"), ("host", "start", "shared")):
         done = muster(*command, check=False)

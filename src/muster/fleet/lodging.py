@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from muster import hosts
+from muster.agents import Agent
 from muster.core import lock, names, out, proc
 from muster.errors import HostError, Silent, UsageError
 from muster.fleet import places
+from muster.fleet.registry import now
 from muster.hosts import Host
 
 if TYPE_CHECKING:
@@ -42,29 +44,48 @@ def create(
         return places.find(fleet, place), False
     with lock.held(f"{fleet.home}/locks/host-{place.host}"):
         before = places.recorded(fleet, place.host)
-        if before and before.root:
-            host: Any = places.at(places.build(fleet, before), before.root)
-            condition = host.condition()
-            if condition == "gone":
-                out.talk(out.safe(f"`{place.host}` was gone, with all that was on it, and is made anew"))
-                host.create()
-            elif condition != "running":
-                host.start()
-            return host, False
-        host = places.build(fleet, described)
-        host.condition()  # of what nobody answers for nothing is begun
-        # Known before it is made: one whose creation is killed is found and finished, or taken away.
-        described = msgspec.structs.replace(described, own=own or described.own)
-        places.save(fleet, described)
-        try:
+        if not (before and before.root):
+            return _make(fleet, described, own or described.own), True
+        host: Any = places.at(places.build(fleet, before), before.root)
+        condition, there = host.condition(), on(fleet, place.host)
+        if condition == "gone":
+            out.talk(out.safe(f"`{place.host}` was gone, with all that was on it, and is made anew"))
             host.create()
-            return places.at(host, places.meet(fleet, host, described).root), True
-        except BaseException:
-            try:
-                _drop(fleet, host)
-            except HostError:
-                pass  # it goes when its engine answers again; why it could not be made is the answer
-            raise
+        elif condition != "running":
+            host.start()
+    if condition not in ("running", "paused"):
+        settle(fleet, there)
+    return host, False
+
+
+def _make(fleet: Fleet, described: places.Record, own: bool) -> Host:
+    host = places.build(fleet, described)
+    host.condition()  # of what nobody answers for nothing is begun
+    # Known before it is made: one whose creation is killed is found and finished, or taken away.
+    described = places.save(fleet, msgspec.structs.replace(described, own=own))
+    try:
+        host.create()
+        return places.at(host, places.meet(fleet, host, described).root)
+    except BaseException:
+        try:
+            _drop(fleet, host)
+        except HostError:
+            pass  # it goes when its engine answers again; why it could not be made is the answer
+        raise
+
+
+def on(fleet: Fleet, name: str) -> list[Agent]:
+    """The agents of that host."""
+    return [agent for agent in fleet.known() if agent.host == name]
+
+
+def settle(fleet: Fleet, there: Sequence[Agent]) -> None:
+    """Programs that ended with their host were not meant to fail: they are stopped, and can be started."""
+    for agent in there:
+        with fleet.registry.locked(agent.id):
+            current = fleet.registry.find(agent.id)
+            if current and current.intent == "started":
+                fleet.registry.save(msgspec.structs.replace(current, intent="stopped", changed=now()))
 
 
 def _up(fleet: Fleet, described: places.Record) -> None:
@@ -105,7 +126,7 @@ def lodged(fleet: Fleet, address: names.Address, settings: Mapping[str, Any]) ->
     try:
         yield host
     except BaseException:
-        if fresh and not any(agent.host == host.name for agent in fleet.known()):
+        if fresh and not on(fleet, host.name):
             destroy(fleet, host.name)
         raise
 
@@ -157,7 +178,7 @@ def leftovers(fleet: Fleet) -> list[str]:
 def leave(fleet: Fleet, name: str) -> None:
     """Take away a host that was its agent's own, if no agent is left on it."""
     record = places.recorded(fleet, name)
-    if record and record.own and not any(agent.host == name for agent in fleet.known()):
+    if record and record.own and not on(fleet, name):
         with lock.held(f"{fleet.home}/locks/host-{name}"):
             _drop(fleet, places.build(fleet, record))
 

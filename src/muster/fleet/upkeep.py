@@ -15,6 +15,7 @@ from muster.agents import Agent
 from muster.core import names, out, paths, proc
 from muster.errors import MusterError, Refused, UsageError
 from muster.fleet import lodging, places
+from muster.fleet.lodging import on, settle
 from muster.fleet.places import Record
 from muster.fleet.registry import now
 from muster.hosts import Host
@@ -43,11 +44,6 @@ def _made(fleet: Fleet, name: str, capability: str) -> tuple[Record, Any]:
     return record, host
 
 
-def on(fleet: Fleet, name: str) -> list[Agent]:
-    """The agents of that host."""
-    return [agent for agent in fleet.known() if agent.host == name]
-
-
 def stop(fleet: Fleet, name: str) -> None:
     """End its agents' programs, then itself; all that is on it stays."""
     _, host = _made(fleet, name, "stop")
@@ -62,23 +58,14 @@ def stop(fleet: Fleet, name: str) -> None:
 def start(fleet: Fleet, name: str, *, agents: bool = False) -> list[Agent]:
     """Start it again, and its agents where they are asked for; those it has."""
     _, host = _made(fleet, name, "start")
+    there = on(fleet, name)
     if (condition := host.condition()) != "running":
         host.start()
         if condition != "paused":
-            settle(fleet, name)
-    there = on(fleet, name)
+            settle(fleet, there)
     if agents:
         fleet.start([agent for agent in there if not agent.archived])
     return there
-
-
-def settle(fleet: Fleet, name: str) -> None:
-    """Programs that ended with their host were not meant to fail: they are stopped, and can be started."""
-    for agent in on(fleet, name):
-        with fleet.registry.locked(agent.id):
-            current = fleet.registry.find(agent.id)
-            if current and current.intent == "started":
-                fleet.registry.save(msgspec.structs.replace(current, intent="stopped", changed=now()))
 
 
 def destroy(fleet: Fleet, name: str, *, agents: bool = False, forget: bool = False) -> None:
@@ -104,8 +91,9 @@ def destroy(fleet: Fleet, name: str, *, agents: bool = False, forget: bool = Fal
 def awake(fleet: Fleet, name: str) -> Iterator[None]:
     """A stopped host, started to look into it, and stopped again."""
     _, host = _made(fleet, name, "start")
+    there = on(fleet, name)
     host.start()
-    settle(fleet, name)
+    settle(fleet, there)
     try:
         yield
     finally:
