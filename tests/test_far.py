@@ -89,6 +89,8 @@ def test_a_machine_that_boots_is_waited_for_and_hears_its_message(
         words = ("create", "fix@box", "scripted", "-m", "hello")
         done = muster(*words, env={"MUSTER_SSH_BOOT_TIMEOUT": limit}, check=False)
         assert (done.code, "Connection refused" in done.err, fleet.known()) == (4, True, []), done.err
+    done = muster(*words, "-n", "5", env={"MUSTER_SSH_BOOT_TIMEOUT": "2"}, check=False)
+    assert (done.code, done.err.count("it may be booting")) == (4, 1), done.err
 
 
 def test_the_second_agent_of_a_repository_costs_only_its_delta(

@@ -96,17 +96,19 @@ def _up(fleet: Fleet, described: places.Record) -> None:
     if machine.provider != "ssh" or not (limit := places.build(fleet, machine).boot_timeout):
         return
     deadline, told = time.monotonic() + limit, False
-    while True:
-        try:
-            proc.run(places.find(fleet, place), ["true"])
-            return
-        except Silent as error:
-            if time.monotonic() > deadline:
-                raise
-            if not told:
-                out.talk(out.safe(f"{error}; it may be booting, so it is waited for ({limit:g} s at most)"))
-            told = True
-        time.sleep(_ASK_AGAIN)
+    # Of many agents that are made there at once, one says so.
+    with lock.held(f"{fleet.home}/locks/boot-{place.host}", wait=False) as first:
+        while True:
+            try:
+                proc.run(places.find(fleet, place), ["true"])
+                return
+            except Silent as error:
+                if time.monotonic() > deadline:
+                    raise
+                if first and not told:
+                    out.talk(out.safe(f"{error}; it may be booting, so it is waited for ({limit:g} s at most)"))
+                told = True
+            time.sleep(_ASK_AGAIN)
 
 
 @contextmanager
