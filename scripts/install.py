@@ -88,7 +88,10 @@ def install(name: str, pins: dict[str, Any]) -> None:
     if "npm" in pin:
         require_npm()
         downloads = place / "downloads"
-        run([*NPM, "--cache", str(downloads), "--prefix", str(place), f"{pin['npm']}@{pin['version']}"])
+        run(
+            [*NPM, "--cache", str(downloads), "--prefix", str(place), f"{pin['npm']}@{pin['version']}"],
+            apart(downloads),
+        )
         shutil.rmtree(downloads, ignore_errors=True)
         program = place / "node_modules" / ".bin" / name
     else:
@@ -101,6 +104,13 @@ def install(name: str, pins: dict[str, Any]) -> None:
         raise OSError(failure)
     expose(name, program, pin.get("node", False))
     (place / "installed").write_text(stamp(name, pins))
+
+
+def apart(home: Path) -> dict[str, str]:
+    """An environment whose home is that folder, for a package's own script may run the program; npm's settings are the user's."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
+    settings = os.environ.get("NPM_CONFIG_USERCONFIG") or os.path.expanduser("~/.npmrc")
+    return {**env, "HOME": str(home), "NPM_CONFIG_USERCONFIG": settings}
 
 
 def expose(name: str, program: Path, with_node: bool) -> None:
