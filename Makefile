@@ -12,12 +12,14 @@ endif
 
 # On a busy machine a test of processes, terminals and networks may be late once: it runs again, and the closing lines name it.
 AGAIN := 2
+# Half of a test's time is waiting, so the cores have work for half as many tests again.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)))
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 16
 
 test: programs-begin lint ready ## Do all set-up, then the whole gate: lint, types, tests (ARGS="-k name")
-	$(PYTHON_HERE) -m pytest -n auto --dist worksteal -p rerunfailures --reruns $(AGAIN) -rR $(ARGS)
+	$(PYTHON_HERE) -m pytest -n $(WORKERS) --dist worksteal -p rerunfailures --reruns $(AGAIN) -rR $(ARGS)
 
 # The agent programs that tests run are fetched while the lint is at work; a test that needs one waits for it.
 .PHONY: programs-begin
