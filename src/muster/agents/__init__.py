@@ -196,9 +196,9 @@ class AgentType(Protocol):
 
     def activity(self, screen: str) -> str:
         """The line on its screen that says most of what it does."""
-        lines = [line.strip() for line in screen.splitlines()]
+        lines = screen.rstrip().splitlines()
         # A bare prompt says nothing.
-        return next((line for line in reversed(lines) if any(c.isalnum() for c in line)), "")
+        return next((line.strip() for line in reversed(lines) if any(map(str.isalnum, line))), "")
 
     def noted(self, evidence: Evidence) -> Note | None:
         """What the program itself says it is doing."""

@@ -43,34 +43,27 @@ class Sight:
         self.now = -1.0  # before any clock: nothing was found
         self.events = 0  # where the host's event log ended when the look began
         self._found: dict[str, dict[str, Any]] = {}
-        mark = f"{token} ".encode()
-        lines: list[bytes] | None = None
-        for line in out.split(b"\n"):
-            if not line.startswith(mark):
-                if lines is not None:
-                    lines.append(line)
-                continue
-            word, _, rest = line[len(mark) :].partition(b" ")
-            lines = None
+        for record in b"\n".join([b"", out]).split(f"\n{token} ".encode())[1:]:
+            line, _, rest = record.partition(b"\n")
+            word, _, line = line.partition(b" ")
             if word == b"now":
-                self.now = float(rest)
+                self.now = float(line)
             elif word == b"events":
-                self.events = int(rest)
+                self.events = int(line)
             elif word == b"pane":
-                self._pane(rest.decode(errors="replace").split(" ", 8))
+                self._pane(line.decode(errors="replace").split(" ", 8))
             elif word == b"file":
-                self._file(rest)
+                self._file(line)
             elif word == b"screen":
-                lines = self._of(rest.decode()).setdefault("screen", [])
+                self._of(line.decode())["screen"] = rest
             elif word == b"tail":
-                lines = self._tail(rest.decode(errors="replace"))
+                self._tail(line.decode(errors="replace"), rest)
 
     def evidence(self, agent: str) -> Evidence:
         """Of one agent; with nothing found it says just that."""
         found = self._found.get(agent, {})
-        screen = b"\n".join(found.pop("screen", ())).decode(errors="replace")
-        files = {name: b"\n".join(lines) for name, lines in found.pop("tails", {}).items()}
-        files.update(found.pop("files", {}))
+        screen = found.pop("screen", b"").decode(errors="replace")
+        files = {**found.pop("tails", {}), **found.pop("files", {})}
         return Evidence(self.now, **found, files=files, screen=screen)
 
     def _of(self, agent: str) -> dict[str, Any]:
@@ -100,10 +93,9 @@ class Sight:
             files = found.setdefault("files", {})
             files[name] = files.get(name, b"") + content + b"\n"
 
-    def _tail(self, path: str) -> list[bytes]:
+    def _tail(self, path: str, end: bytes) -> None:
         _, agent, name = path.split("/", 2)
-        tails: dict[str, list[bytes]] = self._of(agent).setdefault("tails", {})
-        return tails.setdefault(name, [])
+        self._of(agent).setdefault("tails", {})[name] = end
 
 
 def _int(word: str) -> int | None:

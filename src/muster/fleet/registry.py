@@ -99,8 +99,9 @@ class Registry:
 
     def saw(self, states: Sequence[tuple[str, State]]) -> None:
         """Remember what agents were seen to do."""
-        for agent, state in states:
-            self.store.write("UPDATE agents SET seen = ? WHERE id = ?", (msgspec.json.encode(state), agent))
+        if states:
+            sql = "UPDATE agents SET seen = fresh.value FROM json_each(?) AS fresh WHERE id = fresh.key"
+            self.store.write(sql, (msgspec.json.encode(dict(states)),))
 
     def forget(self, agent: str) -> None:
         """The last step of a destroy."""
