@@ -156,6 +156,80 @@ def test_states_dialogs_and_interruptions(begin: Begin, model: Model, muster: Mu
     _compare({"status": evidence.found, "hooks": _heard(seen)}, str(home.parent))
 
 
+def test_dialogs_before_its_session_are_named_and_answered(
+    begin: Begin, model: Model, muster: Muster, fleet: Fleet, home: Path
+) -> None:
+    """Of a user who has set Claude Code up, in a folder that they never trusted in it."""
+    _set_up(home, {"customApiKeyResponses": {"approved": [KEY[-20:]]}})
+    (home.parent / "more.md").write_text("Be brief.\n")
+    Path("CLAUDE.md").write_text("@../more.md\n")
+    servers = {"mcpServers": {"one": {"command": "true"}, "two": {"command": "true"}}}
+    Path(".mcp.json").write_text(json.dumps(servers))
+    model.script([{"text": "Hello."}])
+    begin("fix", "--mode", "in-place", "-m", "Say hello")
+    trust = "dialog: is this folder to be trusted?"
+    assert until(fleet, "fix", "blocked", "waiting") == ("blocked", trust)
+    found = fleet.agent("fix").state
+    assert found and found.sources == ("screen", "tmux")
+    done = muster("message", "fix", "-m", "Are you there?", check=False)
+    assert done.code == 6 and f"it is blocked: {trust}" in done.out
+    with pytest.raises(UsageError, match="takes no `perhaps`"):
+        fleet.answer("fix", "perhaps")
+    muster("answer", "fix", "yes")
+    assert until(fleet, "fix", "blocked", "waiting") == ("blocked", "dialog: 2 new MCP servers found in this project")
+    fleet.answer("fix", "yes")
+    imports = "dialog: Allow external CLAUDE.md file imports?"
+    assert until(fleet, "fix", "blocked", "waiting") == ("blocked", imports)
+    fleet.answer("fix", "2")
+    assert until(fleet, "fix", "blocked", "waiting") == ("waiting", "its turn ended")
+    assert said(fleet, "fix") == ["Say hello"]
+    assert "Be brief." in json.dumps(model.asked()[-1].body)
+
+    # It trusts that folder now, and is asked about another one.
+    other = project(home.parent / "other", {"a": "a"})
+    muster("create", "two", "claude", "--mode", "in-place", cwd=other)
+    assert until(fleet, "two", "blocked", "waiting") == ("blocked", trust)
+    fleet.answer("two", "no")
+    assert until(fleet, "two", "done", "failed", "blocked")[0] != "blocked"
+
+
+def test_dialogs_of_a_set_up_that_is_not_complete(
+    begin: Begin, model: Model, muster: Muster, fleet: Fleet, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that their own settings give, the warning of a mode, and the questions of a first start."""
+    _set_up(home, {})
+    settings = home.parent / "home" / ".claude" / "settings.json"
+    settings.write_text(json.dumps({"env": {"ANTHROPIC_API_KEY": KEY}}))
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    begin("key")
+    asked = ("blocked", "dialog: Detected a custom API key in your environment")
+    assert until(fleet, "key", "blocked", "waiting") == asked
+    fleet.answer("key", "yes")
+    assert until(fleet, "key", "blocked", "waiting")[0] == "waiting"
+
+    # Settings of the user's own in the place of muster's, which answer this.
+    mine = ["--env", "IS_SANDBOX=1", "--", "--settings", "{}", "--dangerously-skip-permissions"]
+    begin("mode", *mine)
+    asked = ("blocked", "dialog: WARNING: Claude Code running in Bypass Permissions mode")
+    assert until(fleet, "mode", "blocked", "waiting") == asked
+    fleet.answer("mode", "no")
+    assert until(fleet, "mode", "done", "failed", "blocked")[0] != "blocked"
+
+    settings.unlink()
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    _set_up(home, {"hasCompletedOnboarding": False, "theirs": {"hasCompletedOnboarding": True}})
+    begin("first")
+    assert until(fleet, "first", "blocked", "waiting") == ("blocked", "dialog: first start: the text style")
+    fleet.answer("first", "Dark mode")
+    assert until(fleet, "first", "blocked", "waiting") == ("blocked", "dialog: first start: security notes")
+
+
+def _set_up(home: Path, more: dict[str, Any]) -> None:
+    own = home.parent / "home"
+    (own / ".claude").mkdir(exist_ok=True)
+    (own / ".claude.json").write_text(json.dumps({"hasCompletedOnboarding": True, "theme": "dark", **more}))
+
+
 class Moments:
     """What its status file was, at moments of which we know what it does."""
 

@@ -151,6 +151,39 @@ def test_dialogs_are_named_and_answered(codex: Codex, fresh: Model, theirs: Path
     assert (work(fleet) / "new.txt").exists()
 
 
+def test_dialogs_before_its_session_are_named_and_answered(
+    codex: Codex, fresh: Model, theirs: Path, fleet: Fleet, repo: Path
+) -> None:
+    """Another model, a folder that nobody trusted yet, hooks of the project; and how to sign in, where nobody has."""
+    known, _, _ = theirs.read_text().partition("[notice.model_migrations]")
+    theirs.write_text(known)
+    fresh.script([])
+    codex.create("-m", "one")
+    assert codex.is_("blocked", "dialog: Meet GPT-6 Sol")
+    assert codex.say("two") == "refused  it is blocked: dialog: Meet GPT-6 Sol"
+    assert "idle" in codex.muster("interrupt", "fix").out
+    assert "2 (Use existing model)" in codex.muster("answer", "fix", "perhaps", check=False).err
+    codex.muster("answer", "fix", "no")
+    assert codex.is_("waiting", "its turn ended")
+    assert codex.heard() == ["one"] and fresh.asked("k")[-1].body["model"] == "gpt-5.5"
+    codex.muster("destroy", "fix")
+
+    hooks = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}
+    (repo / ".codex").mkdir()
+    (repo / ".codex" / "hooks.json").write_text(json.dumps(hooks))
+    codex.create("--mode", "in-place")
+    assert codex.is_("blocked", "dialog: is this folder to be trusted?")
+    codex.muster("answer", "fix", "yes")
+    assert codex.is_("blocked", "dialog: Hooks need review")
+    codex.muster("answer", "fix", "no")
+    assert codex.is_("waiting")
+    codex.muster("destroy", "fix")
+
+    theirs.unlink()
+    codex.muster("create", "fix", "codex", "--dirty", "ignore", env={"OPENAI_API_KEY": ""})
+    assert codex.is_("blocked", "dialog: how to sign in?")
+
+
 def test_failures_have_each_a_reason_of_their_own(codex: Codex, fresh: Model, theirs: Path) -> None:
     codex.create()
     for status, reason in FAILURES.items():

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Iterator, Mapping
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
 from muster.errors import NotFound, Refused
+
+if TYPE_CHECKING:
+    from muster.agents.menu import Menu
 
 Kind = Literal["starting", "working", "waiting", "blocked", "done", "failed", "stopped", "unknown"]
 KINDS: tuple[Kind, ...] = ("starting", "working", "waiting", "blocked", "done", "failed", "stopped", "unknown")
@@ -145,6 +149,11 @@ class Order(Struct, frozen=True):
     env: Mapping[str, str] = {}  # what the agent is given beside what it has of the user's environment
     remote: bool = False
 
+    @property
+    def own(self) -> bool:
+        """Whether the workspace is muster's, made from what the user chose: of a folder of theirs only they know whether they trust it."""
+        return self.workspace.startswith(f"{os.path.dirname(os.path.dirname(self.folder))}/work/")
+
 
 class Launch(Struct, frozen=True):
     """How a program is started."""
@@ -202,6 +211,10 @@ class AgentType(Protocol):
 
     def noted(self, evidence: Evidence) -> Note | None:
         """What the program itself says it is doing."""
+        return None
+
+    def opening(self, screen: str) -> Menu | None:
+        """The dialog that it shows before its session begins; asked while it has said nothing, if `opening` is in its folder."""
         return None
 
     def events(self, log: bytes) -> Iterator[Event]:

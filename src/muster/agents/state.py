@@ -68,6 +68,8 @@ def _running(agent: Agent, kind: AgentType, evidence: Evidence) -> State:
     if not kind.notes:
         return State("working", agent.changed or agent.created, pid, ("tmux",))
     if (noted := kind.noted(evidence)) is None:
+        if dialog := kind.opening(evidence.screen):
+            return State("blocked", agent.changed or agent.created, f"dialog: {dialog.name}", ("screen", "tmux"))
         return State("starting", agent.changed or agent.created, f"{pid}, and has not said that it is ready", ("tmux",))
     if noted.kind not in _NOTED:
         return _unknown(agent, f"it says `{noted.kind}`, yet {pid}", ("program", "tmux"))

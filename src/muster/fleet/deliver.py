@@ -15,6 +15,7 @@ from muster.errors import MusterError
 from muster.fleet import Receipt
 from muster.fleet.look import look
 from muster.fleet.registry import Message
+from muster.fleet.wait import LOOK_FOR_DIALOG
 
 if TYPE_CHECKING:
     from muster.fleet import Fleet
@@ -132,7 +133,7 @@ def _ready(fleet: Fleet, agent: Agent) -> State:
     deadline = time.monotonic() + fleet.config().create.ready_timeout
     with Watch(fleet.seat(agent.host), view.offsets[agent.host]) as watch:
         while state.kind == "starting" and (left := deadline - time.monotonic()) > 0:
-            watch.next(left)
+            watch.next(min(left, LOOK_FOR_DIALOG))
             state = look(fleet, [agent]).agents[0].state or state
     return state
 

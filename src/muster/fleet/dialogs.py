@@ -35,25 +35,37 @@ def answer(fleet: Fleet, agent: Agent, word: str) -> Agent:
         if state.kind != "blocked":
             raise Refused(f"`{agent.name}` asks nothing: it is {state.kind}", hint=f"`muster message {agent.name}`")
         seat, kind = fleet.seat(agent.host), agent_type(agent.type)
-        presses = _presses(seat, agent, kind, word)
+        presses = _presses(seat, agent, kind, word, _opening(state))
         # Keys that come before a person could have read what is asked are dropped by some programs.
         time.sleep(kind.dialog_after)
         _press(seat, agent, kind, presses)
         fleet.event(agent, "answered", word)
-        return _until(
-            fleet, agent, lambda now: (now.kind, now.since) != (state.kind, state.since), "the dialog is still there"
-        )
+        asked = (state.kind, state.since, state.reason)
+        gone = "the dialog is still there"
+        return _until(fleet, agent, lambda now: (now.kind, now.since, now.reason) != asked, gone)
 
 
-def _presses(seat: Seat, agent: Agent, kind: AgentType, word: str) -> Sequence[Press]:
+def _opening(state: State) -> bool:
+    """Whether the dialog is one before its session: only the screen tells of these."""
+    return state.kind == "blocked" and "screen" in state.sources
+
+
+def _presses(seat: Seat, agent: Agent, kind: AgentType, word: str, opening: bool) -> Sequence[Press]:
     """A dialog may be on the screen a moment later than its program says so."""
     deadline = time.monotonic() + SHOWS
-    while not (presses := kind.answer(word, _screen(seat, agent, kind))):
+    while not (presses := _keys(kind, word, _screen(seat, agent, kind), opening)):
         if time.monotonic() > deadline:
             hint = f"`muster connect {agent.name}` shows it"
             raise Refused(f"`{agent.name}` shows no dialog that muster knows", hint=hint)
         time.sleep(LOOK_AGAIN)
     return presses
+
+
+def _keys(kind: AgentType, word: str, screen: str, opening: bool) -> Sequence[Press]:
+    if not opening:
+        return kind.answer(word, screen)
+    menu = kind.opening(screen)
+    return menu.presses(word) if menu else ()
 
 
 def interrupt(fleet: Fleet, agents: Sequence[Agent]) -> Iterator[Interrupted]:
@@ -74,6 +86,9 @@ def _interrupt(fleet: Fleet, agent: Agent) -> Interrupted:
         assert state is not None
         if state.kind not in ("working", "blocked"):
             return Interrupted(agent.id, agent.name, "idle", f"it is {state.kind}")
+        if _opening(state):
+            # There the key for it may mean yes, or end the program.
+            return Interrupted(agent.id, agent.name, "idle", f"it is blocked: {state.reason}")
         seat = fleet.seat(agent.host)
         _press(seat, agent, kind, kind.interruption())
         fleet.event(agent, "interrupted")

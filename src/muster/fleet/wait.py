@@ -1,4 +1,4 @@
-"""Waiting for states: a look, then the hosts' own events, then a look; no polling."""
+"""Waiting for states: a look, then the hosts' own events, then a look; no polling, but of what has not told anything yet."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A host whose link broke, or a tail that can't be woken, is looked at again after this long without an event.
 LOOK_AGAIN = 10.0
+# Nothing tells that a program shows a dialog before its session begins.
+LOOK_FOR_DIALOG = 1.0
 
 
 def wait(
@@ -70,12 +72,15 @@ def looks(fleet: Fleet, agents: Sequence[Agent], deadline: float | None) -> Iter
             stack.enter_context(told(watch, lambda found: news.put({happening.agent for happening in found})))
         ids = {agent.id for agent in agents}
         while deadline is None or time.monotonic() < deadline:
-            left = LOOK_AGAIN if deadline is None else max(0.0, min(LOOK_AGAIN, deadline - time.monotonic()))
+            starts = any(agent.state and agent.state.kind == "starting" for agent in view.agents)
+            again = LOOK_FOR_DIALOG if starts else LOOK_AGAIN
+            left = again if deadline is None else max(0.0, min(again, deadline - time.monotonic()))
             try:
                 heard = news.get(timeout=left)
             except queue.Empty:
                 heard = set()
             if not heard or heard & ids:
-                yield look(fleet, now()).agents
+                view = look(fleet, now())
+                yield view.agents
             elif deadline is not None and time.monotonic() >= deadline:
                 return

@@ -6,7 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,9 @@ from muster.agents import AgentType, Event, Evidence, Launch, Note, Order, Permi
 from muster.agents.state import note
 from muster.core import wire
 from muster.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from muster.agents.menu import Menu
 
 _HOOKS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PermissionRequest", "Stop", "StopFailure")
 _MODES: dict[Permissions, str] = {"ask": "default", "edit": "acceptEdits", "all": "bypassPermissions"}
@@ -69,8 +72,8 @@ class Claude(AgentType):
             _adoptable(order)
         words = ["--permission-mode", _MODES[order.permissions]] if order.permissions else []
         env = {"DISABLE_AUTOUPDATER": "1"}
-        if order.workspace.startswith(f"{os.path.dirname(os.path.dirname(order.folder))}/work/"):
-            # It asks whether the folder is to be trusted; of a folder of the user's own only they know.
+        if order.own:
+            # It would ask whether the folder is to be trusted.
             env["CLAUDE_CODE_SANDBOXED"] = "1"
         if order.permissions == "all":
             env["IS_SANDBOX"] = "1"  # it would not do so as root otherwise
@@ -100,6 +103,11 @@ class Claude(AgentType):
         if status.pid != evidence.pid or said is None:
             return said
         return _agreed(status, said, evidence.now)
+
+    def opening(self, screen: str) -> Menu | None:
+        from muster.agents.claude import opening
+
+        return opening.shown(screen)
 
     def events(self, log: bytes) -> Iterator[Event]:
         return logs.events("claude", log)
@@ -202,6 +210,7 @@ def _files(folder: str) -> dict[str, bytes]:
     }
     key = f". '{folder}/env' && printf %s \"$ANTHROPIC_API_KEY\""
     return {
+        "opening": b"",
         "start.sh": _own("start.sh"),
         "hook.sh": _own("hook.sh"),
         "settings.json": msgspec.json.encode(settings),

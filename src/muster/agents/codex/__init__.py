@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from muster.agents import AgentType, Event, Evidence, Launch, Note, Order, Permissions, Press, logs, shipped
 from muster.agents.codex import rollout
 from muster.agents.state import note
 from muster.errors import UsageError
+
+if TYPE_CHECKING:
+    from muster.agents.menu import Menu
 
 _MODES: dict[Permissions, tuple[str, ...]] = {
     "ask": ("--sandbox", "read-only", "--ask-for-approval", "on-request"),
@@ -53,7 +57,9 @@ class Codex(AgentType):
     def launch(self, order: Order) -> Launch:
         if order.adopt and not _ID.fullmatch(order.adopt):
             raise UsageError(f"`{order.adopt}` is no conversation of Codex", hint="its id, as `codex resume` shows it")
-        settings = [*_SETTINGS, f'projects={{{_quoted(order.workspace)}={{trust_level="trusted"}}}}']
+        settings = list(_SETTINGS)
+        if order.own:
+            settings.append(f'projects={{{_quoted(order.workspace)}={{trust_level="trusted"}}}}')
         words = ["--no-daemon", "--cd", order.workspace, *(word for setting in settings for word in ("-c", setting))]
         words += _MODES[order.permissions] if order.permissions else ()
         if order.permissions == "edit":
@@ -61,7 +67,7 @@ class Codex(AgentType):
         told = shipped.is_argument(order.message)
         message = (told and order.message) or ""
         given = ("yes" if order.resume else "no", order.adopt, "yes" if told else "no", message)
-        files = shipped.scripts(__file__, "start.sh", "titled.sh")
+        files = {**shipped.scripts(__file__, "start.sh", "titled.sh"), "opening": b""}
         argv = ("sh", f"{order.folder}/start.sh", *given, *words, *order.args)
         return Launch(argv, files=files, message_taken=told)
 
@@ -87,6 +93,11 @@ class Codex(AgentType):
                 return said
             return Note("working" if fresh else "blocked", since, "it asks something")
         return Note("starting" if match[1] == "Starting" else "working", since)
+
+    def opening(self, screen: str) -> Menu | None:
+        from muster.agents.codex import opening
+
+        return opening.shown(screen)
 
     def events(self, log: bytes) -> Iterator[Event]:
         return logs.events("codex", log)
