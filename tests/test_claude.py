@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -307,9 +308,18 @@ TEXTS = [
     "\n\nleading ones",
     "a word\x1b[201~\r/exit",
     "a tab\tand an accent: e\u0301",
+    "\tdef one():\n\t\treturn 1\n",
+    "/cost\tof a tab",
+    "zero\u200bwidth",
     "y" * 10_000,
     LONG,
 ]
+
+CHANGED = {
+    "/cost\tof a tab": "tabs are four spaces",
+    "zero\u200bwidth": "control and zero-width characters are gone",
+    "a word\x1b[201~\r/exit": "control and zero-width characters are gone",
+}
 
 
 def test_any_text_arrives_exactly_once(begin: Begin, model: Model, fleet: Fleet, muster: Muster) -> None:
@@ -318,20 +328,24 @@ def test_any_text_arrives_exactly_once(begin: Begin, model: Model, fleet: Fleet,
     begin("fix", "--permissions", "ask")
     for text in TEXTS:
         [receipt] = fleet.message(["fix"], text)
-        assert receipt.status == "delivered", (text[:40], receipt)
+        assert (receipt.status, receipt.reason) == ("delivered", CHANGED.get(text, "")), (text[:40], receipt)
         until(fleet, "fix", "waiting")
     model.script([{"bash": "touch it", "gate": "busy"}, {"text": "Done."}])
-    for text in ("Begin", "/clear while you work", "!and this"):
+    last = ["Begin", "/clear while you work", "!and this", "and\tthat"]
+    for text in last:
         [receipt] = fleet.message(["fix"], text)
         assert receipt.status == "delivered", receipt
     model.release("busy")
     assert until(fleet, "fix", "waiting", "blocked")[0] == "blocked" and fleet.answer("fix", "yes")
     assert until(fleet, "fix", "waiting") == ("waiting", "its turn ended")
     wanted = [
-        text.strip().replace("\t", "    ").replace("e\u0301", "é").replace("\x1b[201~\r", "\n")
-        for text in [*TEXTS, "Begin", "/clear while you work", "!and this"]
+        text.strip().replace("/cost\t", "/cost    ").replace("\x1b[201~\r", "\n").replace("\u200b", "")
+        for text in [*TEXTS, *last]
     ]
     assert [text.strip() for text in said(fleet, "fix")] == wanted
+    done = muster("message", "fix", "-m", "/cost\tof a tab", "--format", "json").json
+    assert (done[0]["status"], done[0]["reason"]) == ("delivered", "tabs are four spaces")
+    until(fleet, "fix", "waiting")
     # And it is what the model was told.
     asked = json.dumps([request.body for request in model.asked()], ensure_ascii=False)
     for text in wanted:
@@ -435,7 +449,13 @@ def _known(model: Model, *texts: str) -> list[bool]:
 
 
 def test_a_users_own_setup_is_used_and_left_as_it_is(
-    begin: Begin, model: Model, muster: Muster, fleet: Fleet, home: Path, prefix: Sequence[str]
+    begin: Begin,
+    model: Model,
+    muster: Muster,
+    fleet: Fleet,
+    home: Path,
+    prefix: Sequence[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Logged in by a key that was approved there, with a hook, and with a conversation of their own."""
     own = home.parent / "home"
@@ -457,6 +477,10 @@ def test_a_users_own_setup_is_used_and_left_as_it_is(
     theirs = json.loads(done.stdout)["session_id"]
 
     model.script({"steps": [], "end": "Right."})
+    editor = own / "editor"
+    editor.write_text(f"#!/bin/sh\ntouch {own}/their-editor-ran\n")
+    editor.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(editor))
     agent = begin("fix", "--adopt", theirs, "--permissions", "edit", "-m", "Are you sure?")
     assert until(fleet, "fix", "waiting") == ("waiting", "its turn ended")
     assert _known(model, "What am I?", "Are you sure?") == [True, True]
@@ -480,12 +504,18 @@ def test_a_users_own_setup_is_used_and_left_as_it_is(
     assert muster("create", "no", "claude", "--adopt", theirs[:-1] + "x", check=False).code == 2
     assert muster("create", "no", "claude", "--adopt", f"{0:08}{theirs[8:]}", check=False).code == 3
 
+    # Their editor is theirs: muster's messages only pass by.
+    _tell(fleet, "fix", "a\ttab")
+    subprocess.run(["tmux", "-S", str(home / "tmux.sock"), "send-keys", "-t", ":0.0", "C-g"], check=True)
+    while not (own / "their-editor-ran").exists():
+        time.sleep(0.01)
+
     # What is destroyed comes back, though Claude Code has forgotten it meanwhile.
     fleet.destroy(["fix"])
     for log in own.glob(".claude/projects/*/*.jsonl"):
         log.unlink()
     muster("restore", "fix")
-    assert said(fleet, "fix")[-2:] == ["Are you sure?", "And now?"]
+    assert said(fleet, "fix")[-2:] == ["And now?", "a\ttab"]
     muster("start", "fix")
     _tell(fleet, "fix", "Still there?")
     assert _known(model, "What am I?", "Are you sure?", "And now?", "Still there?") == [True] * 4

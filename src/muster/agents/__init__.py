@@ -192,6 +192,7 @@ class AgentType(Protocol):
     whole: bool = False  # that log is one document, written anew each time, and no lines
     enter_after: float = 0.0  # seconds between a paste and its Enter, for programs that need time
     clear_keys: tuple[str, ...] = ()  # what empties its composer of what was left there, before a message is pasted
+    compose_keys: tuple[str, ...] = ()  # what opens an editor on its composer, which fills in `composed` of its folder
     dialog_after: float = 0.0  # seconds until a dialog that is on the screen takes keys
     interrupt_keys: tuple[str, ...] = ("C-c",)  # as tmux names them
 
@@ -233,6 +234,14 @@ class AgentType(Protocol):
     def same(self, said: str, heard: str) -> bool:
         """Whether what its record has is what was said; programs trim the ends of what they are told."""
         return said.strip() == heard.strip()
+
+    def lost(self, said: str, heard: str) -> str:
+        """What of a text is not in its record as it was said; the ends are not compared."""
+        return ""
+
+    def composed(self, text: str) -> bool:
+        """Whether a paste would change this text, and an editor would not."""
+        return False
 
     def holds(self, text: str, screen: str) -> bool:
         """Whether its screen shows that it has this text, and takes it when its turn allows; its record has it only then."""

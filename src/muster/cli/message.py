@@ -36,8 +36,9 @@ def command(
 ) -> int:
     """Say something to agents, with a receipt.
 
-    Prints what became of it, a line per agent: `delivered` (the agent's own record has it), `typed` (its
-    type keeps no record), `queued` (a stopped agent gets it when it is started), `refused` (and why) or `failed`.
+    Prints what became of it, a line per agent: `delivered` (the agent's own record has it; what its program made different
+    is said), `typed` (its type keeps no record), `queued` (a stopped agent gets it when it is started), `refused` (and
+    why) or `failed`.
     A NAME of `-` reads names from standard input. Without `-m`, `--file` or `--edit` the text is read from there.
 
     Exits with 0 if every message is delivered, typed or queued, otherwise with 6.

@@ -31,6 +31,7 @@ LOOK_FOR_HELD = 0.3
 HELD = "its program has it, and takes it when its turn allows"
 RECORD_LAGS = 0.05
 BEGINS = 5.0
+COMPOSES = 3.0
 # A terminal that edits lines itself takes no longer ones; the kernel drops the rest without a word.
 LONGEST_LINE = 4_095
 
@@ -178,6 +179,9 @@ def _type(seat: Seat, agent: Agent, kind: AgentType, message: Message) -> None:
     ]
     enter = [["send-keys", "-t", target, "Enter"], ["set-option", "-t", session, "@muster_entered", message.id]]
     text = kind.typed(message.text).encode()
+    if pasted != message.id and kind.composed(message.text) and _composed(seat, agent, kind, message.text):
+        pasted = message.id
+        seat.server.run("set-option", "-t", session, "@muster_pasted", message.id)
     if pasted != message.id and text and not kind.enter_after:
         seat.server.run(*tmux.chain([*paste, *enter]), stdin=text)
         return
@@ -186,6 +190,23 @@ def _type(seat: Seat, agent: Agent, kind: AgentType, message: Message) -> None:
         time.sleep(kind.enter_after)  # the program's own need, measured for its type
     if entered != message.id:
         seat.server.run(*tmux.chain(enter))
+
+
+def _composed(seat: Seat, agent: Agent, kind: AgentType, text: str) -> bool:
+    """Have it filled in by the editor that its program opens; whether it went that way. Done again, it is filled in anew."""
+    path, target = f"{seat.folder(agent.id)}/composed", tmux.pane(agent.id)
+    hosts.write(seat.host, {path: kind.typed(text).encode()})
+    seat.server.run("send-keys", "-t", target, *kind.clear_keys, *kind.compose_keys)
+    deadline = time.monotonic() + COMPOSES
+    while hosts.read(seat.host, path, limit=1) is not None:
+        if time.monotonic() > deadline:
+            # Its user has other keys for that, or it shows something else.
+            hosts.write(seat.host, {}, gone=[path])
+            return False
+        time.sleep(RECORD_LAGS)
+    while not kind.unsent(text, _shown(seat, agent)) and time.monotonic() < deadline:
+        time.sleep(RECORD_LAGS)
+    return True
 
 
 def _receipt(fleet: Fleet, seat: Seat, agent: Agent, kind: AgentType, message: Message) -> Receipt:
@@ -197,9 +218,9 @@ def _receipt(fleet: Fleet, seat: Seat, agent: Agent, kind: AgentType, message: M
     offset = look(fleet, [agent]).offsets[agent.host]
     with Watch(seat, offset) as watch:
         while True:
-            if _arrived(seat, agent, kind, message):
+            if (found := _arrived(seat, agent, kind, message)) is not None:
                 registry.message_at(message.id, "delivered")
-                return Receipt(agent.id, agent.name, "delivered", "", message.id)
+                return Receipt(agent.id, agent.name, "delivered", kind.lost(message.text, found), message.id)
             passed = time.monotonic() - begin
             if kind.queues and passed > LOOK_FOR_HELD and _held(seat, agent, kind, message):
                 registry.message_at(message.id, "queued")
@@ -233,11 +254,12 @@ def _size(seat: Seat, agent: Agent, kind: AgentType) -> int:
     return len(list(kind.heard(record))) if kind.whole else len(record)
 
 
-def _arrived(seat: Seat, agent: Agent, kind: AgentType, message: Message) -> bool:
+def _arrived(seat: Seat, agent: Agent, kind: AgentType, message: Message) -> str | None:
+    """The text by which its record has it."""
     path = f"{seat.folder(agent.id)}/{kind.receipts or kind.conversation}"
     record = hosts.read(seat.host, path, skip=0 if kind.whole else message.mark) or b""
     heard = list(kind.heard(record))[message.mark if kind.whole else 0 :]
-    return any(kind.same(message.text, text) for text in heard)
+    return next((text for text in heard if kind.same(message.text, text)), None)
 
 
 def _held(seat: Seat, agent: Agent, kind: AgentType, message: Message) -> bool:

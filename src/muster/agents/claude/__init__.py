@@ -64,6 +64,7 @@ class Claude(AgentType):
     conversation = "transcript.jsonl"
     # An interrupted message may go back there. A line each; `ctrl+y` brings back what was cleared.
     clear_keys = ("C-e", *["C-u"] * 20)
+    compose_keys = ("C-g",)
     dialog_after = 0.5
     interrupt_keys = ("Escape",)
 
@@ -124,8 +125,21 @@ class Claude(AgentType):
             return text + "\n" * max(0, _ASIDE - 1 - text.count("\n"))
         return f" {text}" if text.startswith("!") else text
 
+    def composed(self, text: str) -> bool:
+        """What a paste changes and the editor doesn't; a command has to be pasted."""
+        return ("\t" in text or not unicodedata.is_normalized("NFC", text)) and not _COMMAND.match(text)
+
     def same(self, said: str, heard: str) -> bool:
         return _as_pasted(said) == _as_pasted(heard)
+
+    def lost(self, said: str, heard: str) -> str:
+        tabs = said.count("\t") > heard.count("\t")
+        words = ["tabs are four spaces"] if tabs else []
+        if _plain(said) != _plain(heard):
+            words.append("accents are composed")
+        if any(_dropped(c) for c in _lines(said)):
+            words.append("control and zero-width characters are gone")
+        return ", ".join(words)
 
     def unsent(self, text: str, screen: str) -> bool:
         words = _as_pasted(text).split()
@@ -173,9 +187,20 @@ def _says(path: str, word: bytes) -> bool:
 
 def _as_pasted(text: str) -> str:
     """What it makes of a paste: tabs are four spaces, accents are composed, control and format characters are gone."""
-    text = _ESCAPE.sub("", text).replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
-    kept = (c for c in unicodedata.normalize("NFC", text) if c == "\n" or unicodedata.category(c) not in ("Cc", "Cf"))
-    return "".join(kept).strip()
+    return unicodedata.normalize("NFC", _plain(text))
+
+
+def _plain(text: str) -> str:
+    """The same with its accents as they were."""
+    return "".join(c for c in _lines(_ESCAPE.sub("", text)).replace("\t", "    ") if not _dropped(c)).strip()
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _dropped(character: str) -> bool:
+    return character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cf")
 
 
 def _parted(screen: str) -> tuple[str, str]:
@@ -213,6 +238,7 @@ def _files(folder: str) -> dict[str, bytes]:
         "opening": b"",
         "start.sh": _own("start.sh"),
         "hook.sh": _own("hook.sh"),
+        "editor.sh": _own("editor.sh"),
         "settings.json": msgspec.json.encode(settings),
         "with-key.json": msgspec.json.encode({**settings, "apiKeyHelper": key}),
     }

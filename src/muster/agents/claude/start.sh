@@ -59,6 +59,11 @@ elif [ -n "$adopt" ]; then
   set -- --resume "$adopt" --fork-session "$@"
 fi
 
+# The editor that it opens with the keys for one is ours, and in all other cases the user's own. Within another agent that is not ours.
+case $VISUAL in */agents/*/editor.sh) unset MUSTER_VISUAL ;; *) export MUSTER_VISUAL="$VISUAL" ;; esac
+chmod +x "$MUSTER_DIR/editor.sh"
+export VISUAL="$MUSTER_DIR/editor.sh"
+
 # This process becomes Claude Code, which keeps its state under its number.
 ln -sf "$config/sessions/$$.json" "$MUSTER_DIR/status.json"
 exec claude --settings "$MUSTER_DIR/$settings" "$@"
