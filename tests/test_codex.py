@@ -19,6 +19,7 @@ from muster.agents.codex import Codex as Type
 from muster.fleet import Fleet
 from muster_testkit.model import Model
 from programs import Install, install, model, network, prefix
+from sample_projects import git
 
 __all__ = ["install", "model", "network", "prefix"]
 
@@ -182,6 +183,23 @@ def test_dialogs_before_its_session_are_named_and_answered(
     theirs.unlink()
     codex.muster("create", "fix", "codex", "--dirty", "ignore", env={"OPENAI_API_KEY": ""})
     assert codex.is_("blocked", "dialog: how to sign in?")
+
+
+def test_it_commits_in_its_worktree_and_nothing_else_of_the_repository(
+    codex: Codex, fresh: Model, theirs: Path, fleet: Fleet, repo: Path
+) -> None:
+    commit = "git add new && git -c user.name=A -c user.email=a@example.org commit --quiet -m new"
+    others = [f"touch {repo}/.git/{name}" for name in ("config", "hooks/post-commit", "refs/heads/main", "new")]
+    steps = [{"bash": f"echo new >new; {commit}"}, {"bash": "; ".join([*others, "true"])}, {"text": "Done."}]
+    fresh.script(steps)
+    before = {path: path.stat().st_mtime_ns for path in (repo / ".git" / "config", repo / ".git/refs/heads/main")}
+    # What lies in the system's folder for temporary files, as this test does, may be written to otherwise.
+    strict = ["-c", "sandbox_workspace_write.exclude_slash_tmp=true"]
+    codex.create("-m", "Commit", "--permissions", "edit", "--", *strict)
+    assert codex.is_("waiting", "its turn ended")
+    assert git(repo, "log", "--format=%s", "-1", "muster/fix").strip() == "new"
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert not (repo / ".git" / "hooks" / "post-commit").exists() and not (repo / ".git" / "new").exists()
 
 
 def test_failures_have_each_a_reason_of_their_own(codex: Codex, fresh: Model, theirs: Path) -> None:

@@ -66,7 +66,8 @@ class Codex(AgentType):
             words += ["--add-dir", order.folder]  # its outcome and its artifacts go there
         told = shipped.is_argument(order.message)
         message = (told and order.message) or ""
-        given = ("yes" if order.resume else "no", order.adopt, "yes" if told else "no", message)
+        commits = order.permissions == "edit" and order.own  # the user's own checkout stays as Codex protects it
+        given = (_word(order.resume), order.adopt, _word(commits), _word(told), message)
         files = {**shipped.scripts(__file__, "start.sh", "titled.sh"), "opening": b""}
         argv = ("sh", f"{order.folder}/start.sh", *given, *words, *order.args)
         return Launch(argv, files=files, message_taken=told)
@@ -117,6 +118,10 @@ class Codex(AgentType):
         from muster.agents.codex import dialog
 
         return dialog.presses(answer, screen)
+
+
+def _word(answer: bool) -> str:
+    return "yes" if answer else "no"
 
 
 def _quoted(text: str) -> str:
