@@ -60,6 +60,20 @@ def test_gemini(
     muster("destroy", "fix")
     muster("create", "fix", "gemini", "-m", "Do it", "--permissions", "ask", *arguments)
     waits(muster, "blocked", "permission: ")
+    made = Path(fleet.agent("fix").workspace.path) / "made"
+    assert "3 (No, suggest changes (esc))" in muster("answer", "fix", "perhaps", check=False).err
+    assert not made.exists()
+    muster("answer", "fix", "yes")
+    waits(muster, "waiting", "its turn ended")
+    assert made.read_text() == "hi\n"
+    model.script([{"fail": {"status": 401, "message": "not like this"}, "times": 0}])
+    assert muster("message", "fix", "-m", "And now").out.split()[1] == "delivered"
+    waits(muster, "waiting", "API failure: authentication")
+    model.script(STEPS)
+    assert muster("message", "fix", "-m", "Once more").out.split()[1] == "delivered"
+    waits(muster, "blocked", "permission: ")
+    muster("answer", "fix", "no")
+    waits(muster, "waiting", "its turn ended")
 
 
 def test_pi(install: Install, model: Model, repo: Path, muster: Muster, fleet: Fleet) -> None:
@@ -76,6 +90,9 @@ def test_pi(install: Install, model: Model, repo: Path, muster: Muster, fleet: F
     model.script([{"fail": {"status": 400, "message": "not like this"}, "times": 0}])
     assert muster("message", "fix", "-m", "And now").out.split()[1] == "delivered"
     waits(muster, "waiting", "API failure: ")
+    model.script([{"fail": {"status": 401, "message": "not you"}, "times": 0}])
+    assert muster("message", "fix", "-m", "And me").out.split()[1] == "delivered"
+    waits(muster, "waiting", "API failure: authentication: ")
 
 
 def test_aider(
@@ -100,6 +117,12 @@ def test_aider(
     assert muster("message", "fix", "-m", "Once more").out.split()[1] == "delivered"
     waits(muster)
     assert said(muster) == ["Do it", "Once more"]
+    model.script({"main": "any", "steps": [{"fail": {"status": 401, "message": "not you"}, "times": 0}]})
+    assert muster("message", "fix", "-m", "And now").out.split()[1] == "delivered"
+    waits(muster, "waiting", "API failure: authentication")
+    model.script({"main": "any", "steps": [{"text": "Done."}]})
+    assert muster("message", "fix", "-m", "Go on").out.split()[1] == "delivered"
+    waits(muster, "waiting", "its turn ended")
 
 
 def test_mini(

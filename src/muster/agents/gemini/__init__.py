@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from muster.agents import AgentType, Event, Evidence, Launch, Note, Order, Permissions, logs, shipped
+from muster.agents import AgentType, Event, Evidence, Launch, Note, Order, Permissions, Press, logs, shipped
 from muster.agents.state import note
+from muster.errors import UsageError
 
 _DEFAULTS = b'{"security":{"auth":{"selectedType":"gemini-api-key"}}}'
+_CHOSEN = re.compile(r"●\s*\d\. ")
+_OPTION = re.compile(r"(\d)\. (.*?) *│?$", re.MULTILINE)
 _MODES: dict[Permissions, str] = {"ask": "default", "edit": "auto_edit", "all": "yolo"}
 
 
@@ -25,6 +29,7 @@ class Gemini(AgentType):
     pass_env = ("GEMINI_*", "GOOGLE_*")
     conversation = "conversation.jsonl"
     enter_after = 0.3
+    dialog_after = 0.3
     interrupt_keys = ("Escape",)
 
     def launch(self, order: Order) -> Launch:
@@ -37,6 +42,19 @@ class Gemini(AgentType):
 
     def noted(self, evidence: Evidence) -> Note | None:
         return note(evidence.note)
+
+    def answer(self, answer: str, screen: str) -> list[Press]:
+        """A digit takes an answer of the list."""
+        if not _CHOSEN.search(screen):
+            return []
+        offered = dict(_OPTION.findall(screen[screen.rindex("1. ") - 2 :]))
+        wanted = answer.lower()
+        for number, words in offered.items():
+            begins = {"yes": "allow once", "no": "no,"}.get(wanted, "\n")
+            if wanted in (number, words.lower()) or words.lower().startswith(begins):
+                return [Press((number,))]
+        listed = ", ".join(f"{number} ({words})" for number, words in offered.items())
+        raise UsageError(f"the dialog takes no `{answer}`", hint=f"it takes {listed}")
 
     def events(self, log: bytes) -> Iterator[Event]:
         return logs.events("gemini", log)

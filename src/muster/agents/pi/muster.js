@@ -12,10 +12,18 @@ const note = (kind, why = "") => {
   return order
 }
 
+const NAMES = { 401: "authentication", 402: "billing", 403: "authentication", 429: "rate limit" }
+
+function failure(said) {
+  const [, status] = /^(\d{3})\b/.exec(said) ?? []
+  const name = NAMES[status] ?? (status >= 500 ? "overload or server error" : "")
+  return name ? `${name}: ${said}` : said
+}
+
 function ended(messages) {
   const last = (messages ?? []).filter((one) => one.role === "assistant").at(-1)
   if (last?.stopReason === "aborted") return "interrupted"
-  return last?.stopReason === "error" ? `API failure: ${last.errorMessage ?? ""}` : ""
+  return last?.stopReason === "error" ? `API failure: ${failure(last.errorMessage ?? "")}` : ""
 }
 
 export default function (pi) {
