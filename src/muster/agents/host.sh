@@ -66,22 +66,21 @@ look() {
   # Not quoted: they are patterns. A log of JSON lines can't forge the head that `tail` prints before each file.
   cd "$M/agents" 2>/dev/null && grep -asH '' /dev/null ./*/state ./*/exit $files | sed "s/^/$token file /"
   [ -z "$tails" ] || { tail -c 16384 /dev/null $tails 2>/dev/null; echo; } | sed "s|^==> \(\./.*\) <==\$|$token tail \1|"
-  [ -n "$panes" ] || return 0
-  set --
-  if [ "$screens" = yes ]; then
-    while read -r _ _ id place _; do
-      [ "$place" != 0.0 ] || set -- "$@" display-message -p -t "=$id:0.0" "$token screen $id" \; capture-pane -p -t "=$id:0.0" \;
-    done <<END
-$panes
-END
-  else
+  # Line by line within this shell, since `read` would ask the system for each byte; a title is no pattern.
+  set -f
+  words= IFS='
+'
+  for line in $panes; do
+    line=${line#* pane } id=${line%% *}
+    case $id in *[!a-z0-9]*) continue ;; esac
+    case $line in "$id 0.0 "*) ;; *) continue ;; esac
     # A program that has said nothing yet may show a dialog of its first start.
-    for first in ./*/opening; do
-      id=${first#./} id=${id%/opening}
-      case $panes in *" pane $id 0.0 "*) [ -f "$id/state" ] || set -- "$@" display-message -p -t "=$id:0.0" "$token screen $id" \; capture-pane -p -t "=$id:0.0" \; ;; esac
-    done
-  fi
-  [ $# -eq 0 ] || t "$@" 2>/dev/null
+    [ "$screens" = yes ] || { [ -f "$id/opening" ] && [ ! -f "$id/state" ]; } || continue
+    words="$words display-message -p -t '=$id:0.0' '$token screen $id' \\; capture-pane -p -t '=$id:0.0' \\;"
+  done
+  set +f
+  unset IFS
+  [ -z "$words" ] || eval "t $words" 2>/dev/null
 }
 
 # processes, tree: of muster/core/tree.sh.
