@@ -187,6 +187,8 @@ def cable(home: Path) -> Iterator[Cable]:
             _ip("link", "set", end, "up", at=at)
         yield found
     finally:
+        # The kernel would take it away in its own time, and the next one has the same name.
+        subprocess.run(["ip", "link", "delete", found.name], capture_output=True, check=False)
         found.keeper.kill()
         found.keeper.wait()
 

@@ -100,7 +100,7 @@ class Registry:
     def saw(self, states: Sequence[tuple[str, State]]) -> None:
         """Remember what agents were seen to do."""
         if states:
-            sql = "UPDATE agents SET seen = fresh.value FROM json_each(?) AS fresh WHERE id = fresh.key"
+            sql = "UPDATE agents SET seen = fresh.value FROM json_each(?) AS fresh WHERE agents.id = fresh.key"
             self.store.write(sql, (msgspec.json.encode(dict(states)),))
 
     def forget(self, agent: str) -> None:
