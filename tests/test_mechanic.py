@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +20,11 @@ import pytest
 from conftest import Muster
 from muster.agents import Order
 from muster.agents.mechanic import Mechanic
+from muster.agents.mechanic.program import facts
+from muster.agents.mechanic.program import subject as subjects
+from muster.agents.mechanic.program.candidates import Candidate, compiles, views
+from muster.agents.mechanic.program.repairs import all_kinds
+from muster.agents.mechanic.program.source import Edit, Source
 from muster.errors import UsageError
 
 PROGRAM = Path(__file__).parent.parent / "src" / "muster" / "agents" / "mechanic" / "program"
@@ -166,6 +173,28 @@ def test_mean():
 """
 
 
+COUNT = """\
+import sys
+
+
+def count(path):
+    with open(path) as file:
+        return len(file.read().split())
+
+
+def main(argv):
+    if len(argv) > 1:
+        print("usage: count FILE", file=sys.stderr)
+        return 2
+    print(f"{count(argv[0])} words")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "tests"),
     [
@@ -198,7 +227,54 @@ def test_a_small_fault_is_repaired(project: Project, right: str, wrong: str, tes
     assert project.git("show", "--name-only", "--format=").split() == ["shop.py"]
     assert "# What is free is not counted." in (project.folder / "shop.py").read_text()
     assert tests[0] in project.git("log", "-1", "--format=%b")
+    assert re.fullmatch(r"[A-Z].* in `shop(\.\w+)?`", project.commits[0])
     assert project.passes()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "subject"),
+    [
+        ("is not None and", "is not None or", "Use `or` instead of `and` in `store.shop.total`"),
+        ("if not prices", "if prices", "Do not negate `prices` in `store.shop.mean`"),
+        ("tax(price, kind)", "tax(price)", "Do not pass `kind` to `tax` in `store.shop.total`"),
+        ("tax(price, kind)", "tax(kind, price)", "Swap `price` and `kind` in `store.shop.total`"),
+        (" ct", " cent", "Use `' cent'` instead of `' ct'` in `store.shop.label`"),
+        ("    if not prices:\n        return 0\n", "", "Remove `if not prices: return 0` in `store.shop.mean`"),
+        ("name.strip()", "name", "Do not call `.strip()` on `name` in `store.shop.label`"),
+        ("tax(price, kind)", "abs(tax(price, kind))", "Call `abs` on `tax(price, kind)` in `store.shop.total`"),
+        ("if price > 0]", "if price > 0 if price]", "Add the condition `price` in `store.shop.total`"),
+        (" if price > 0]", "]", "Drop the condition `price > 0` in `store.shop.total`"),
+        ("len(prices)", "(len(prices) or 1)", "Use `1` where there is no `len(prices)` in `store.shop.mean`"),
+        ('"book": 7', '"book": 17', "Use `17` instead of `7` in `store.shop`"),
+        (
+            "total(prices) / len(prices)",
+            "(total(prices) / len(prices) if prices else 0)",
+            "Use `0` unless `prices` in `store.shop.mean`",
+        ),
+    ],
+)
+def test_a_commit_says_in_plain_words_what_was_changed_where(old: str, new: str, subject: str) -> None:
+    source = Source("src/store/shop.py", SHOP.encode())
+    start = SHOP.index(old)
+    edit = Edit(source.path, start, start + len(old), new, "any", 1, 1.0)
+    assert subjects.subject(Candidate(edit, source, 1.0), {source.path: source}) == subject
+
+
+def test_every_repair_has_a_subject_that_fits() -> None:
+    source = Source("a/long/way/down/to/the/program.py", COUNT.encode() + SHOP.encode())
+    view = views({source.path: source}, facts.read([]))[source.path]
+    found = {}
+    for node in ast.walk(source.tree):
+        for kind in all_kinds():
+            for edit in kind(view, node):
+                candidate = Candidate(edit, source, 1.0)
+                if edit.kind not in found and compiles(candidate):
+                    found[edit.kind] = subjects.subject(candidate, {source.path: source})
+    for one in found.values():
+        assert re.fullmatch(r"[A-Z][^`]*(`[^`]+`[^`]*)+", one) and len(one) <= 72 and one.isprintable(), one
+    assert found["comparison"] == "Compare with `!=` in `a.long.way.down.to.the.program`"
+    assert found["operands swapped"].startswith("Swap the sides of `")
+    assert len(found) > 30
 
 
 def test_what_cannot_be_repaired_is_blocked_and_says_what_was_tried(project: Project) -> None:
@@ -227,29 +303,10 @@ def test_two_faults_want_two_repairs(project: Project) -> None:
     ended = project.mend(project.task("test_two.py::test_both"), "--limit", "90")
     assert ended.status == "done", ended
     assert "tries a second repair" in ended.screen
+    assert "`two.first`" in project.commits[0] and "`two.second`" in project.commits[0]
     assert project.passes()
 
 
-COUNT = """\
-import sys
-
-
-def count(path):
-    with open(path) as file:
-        return len(file.read().split())
-
-
-def main(argv):
-    if len(argv) > 1:
-        print("usage: count FILE", file=sys.stderr)
-        return 2
-    print(f"{count(argv[0])} words")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
-"""
 COUNT_TESTS = """\
 import subprocess
 import sys

@@ -9,6 +9,7 @@ from .candidates import Candidate
 from .runs import Result
 from .search import Tried
 from .source import Source
+from .subject import subject
 
 _ROW = 100
 
@@ -43,15 +44,10 @@ def where(candidate: Candidate) -> str:
     return ", ".join(dict.fromkeys(f"{edit.path}:{edit.line}" for edit in (*candidate.under, candidate.edit)))
 
 
-def subject(candidate: Candidate) -> str:
-    kinds = " and ".join(dict.fromkeys(edit.kind for edit in (*candidate.under, candidate.edit)))
-    return f"Repair {candidate.edit.path}: {kinds}"
-
-
 def message(candidate: Candidate, sources: Mapping[str, Source], tests: Iterable[str], before: Result) -> str:
     """The commit's message: what was wrong, what was changed, what shows it."""
     lines = [
-        subject(candidate),
+        subject(candidate, sources),
         "",
         f"{where(candidate)}: {change(candidate, sources)}.",
         "",
