@@ -72,6 +72,13 @@ def test_a_commit_tells_its_proof_and_what_depends_on_it() -> None:
     assert items[4].endswith("**Only a person can judge this one.**")
 
 
+def test_what_a_commit_conflicts_with_has_its_whole_name() -> None:
+    report = reports.ordinary()
+    rival = msgspec.structs.replace(report.commits[3], conflicts=("time-in-hours-53f3b (demo-time-in-hours-53f3b)",))
+    text = pull_request(msgspec.structs.replace(report, commits=(rival,)))
+    assert "Conflicts with `time-in-hours-53f3b (demo-time-in-hours-53f3b)`." in text
+
+
 @pytest.mark.parametrize(
     ("kinds", "green", "expected"),
     [

@@ -11,6 +11,7 @@ from muster.mend.report import WANTS_A_PERSON, Commit, Entry, Report
 # A reviewer reads no more of one kind; the page has them all.
 SHOWN = 20
 DETAIL = 400  # characters of what an agent says beside its title
+_ID = re.compile(r"[0-9a-f]{40,64}")
 _CODE = re.compile(r"`([^`\n]+)`")
 _MARKUP = re.compile(r"[\\`*\[\]~|]|(?<!\w)_|_(?!\w)")
 
@@ -114,8 +115,9 @@ def _ids(tests: tuple[str, ...]) -> str:
     return ", ".join(map(_code, tests[:2])) + more
 
 
-def _commits(ids: tuple[str, ...]) -> str:
-    return ", ".join(_code(name[:9]) for name in ids)
+def _commits(names: tuple[str, ...]) -> str:
+    """Commits, or titles of changes."""
+    return ", ".join(_code(name[:9] if _ID.fullmatch(name) else name) for name in names)
 
 
 def _code(text: str) -> str:
