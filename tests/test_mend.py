@@ -229,6 +229,10 @@ def test_no_claim_is_taken_on_trust(calc: Path, home: Path, muster: Muster, flee
         entry = found[name]
         assert (name, entry["verdict"]) == (name, verdict), entry["reason"]
         assert reason.replace("test_add", "test_cheat") in entry["reason"], name
+    # Which tests of others it spoilt, and how they fail, is there to be read.
+    [hurt] = found["vandal"]["hurt"]
+    assert (hurt["id"], hurt["before"], hurt["after"]) == ("tests/test_twice.py::test_twice", "passed", "failed")
+    assert "assert 6 == 4" in hurt["text"]
     assert report["branch"] == ""
     assert git(calc, "branch", "--list", "muster/mend/*") == ""
     # What was refused is kept to be looked at.
@@ -245,6 +249,7 @@ def test_an_agent_without_an_outcome_is_asked_once(calc: Path, home: Path, muste
     assert found["test_sum"]["verdict"] == "lost"
     said = [event["text"] for event in found["test_sum"]["transcript"] if event["role"] == "user"]
     assert len([text for text in said if "without an outcome" in text]) == 1
+    assert found["test_sum"]["asked"] and not found["test_sum"]["retried"]
 
 
 def test_a_program_that_something_ended_is_started_again_once(calc: Path, home: Path, muster: Muster) -> None:
@@ -252,6 +257,7 @@ def test_a_program_that_something_ended_is_started_again_once(calc: Path, home: 
     types(home, struck='[[step]]\ncrash = "KILL"\n' + FIX_ADD + DONE)
     report = mend(muster, "--type", "struck", *only("test_add.py"))
     assert entries(report)["test_add"]["verdict"] == "fixed"
+    assert entries(report)["test_add"]["retried"]
 
 
 def test_one_that_takes_too_long_is_stopped_and_lost(calc: Path, home: Path, muster: Muster, fleet: Fleet) -> None:
@@ -366,6 +372,8 @@ def test_an_interrupt_integrates_what_is_done_and_can_be_gone_on_with(
     assert "1 fixed" in out
     assert "muster mend --resume r" in err
     assert all(agent.state and agent.state.kind == "stopped" for agent in fleet.agents())
+    [undone] = muster("report", "r", "--format", "json").json["undone"]
+    assert "tests/test_loud.py" in undone
     first = git(calc, "rev-parse", "muster/mend/r")
     (home.parent / "open").touch()
     done = muster("mend", "--resume", "r")

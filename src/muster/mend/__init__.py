@@ -192,5 +192,5 @@ class Verified(Struct, frozen=True, kw_only=True):
     after: tuple[Attempt, ...] = ()
     green: tuple[str, ...] = ()  # tests that were red at its base, and are not now
     red: tuple[str, ...] = ()  # tests of the task that still are
-    hurt: tuple[str, ...] = ()  # other tests that were green at its base, and are not now
+    hurt: tuple[Attempt, ...] = ()  # of other tests that were green at its base, and are not now
     seconds: float = 0.0

@@ -357,6 +357,5 @@ def _reported(run: Run, ground: Ground, done: Done, integrators: Integrators, fo
         integration=found,
         branch=name,
         tip_seen={one.id: one.ending for one in seen},
-        interrupted=any(task.slug not in done.verified for task in done.tasks),
     )
     return make.report(facts)

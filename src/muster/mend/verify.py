@@ -114,11 +114,10 @@ class Court:
     ) -> Verified:
         tip, others = gathered.commit, self._others(task, pieces)
         before = self._look(task, task.base)
-        together = self.lab.look(tip, {*others, *task.tests} if task.why != "error" else others)
+        together = self.lab.look(tip, {*others, *(task.tests if task.why != "error" else ())})
         after = [one for one in together if one.id in task.tests] + self._look(task, tip, self.request.repeats - 1)
-        suspects = red(together) - set(task.tests)
         # A failure counts that is seen again.
-        hurt = suspects & red(self.lab.look(tip, suspects))
+        hurt = [one for one in self.lab.look(tip, red(together) & others) if not one.green]
         still, shaky = red(after), wavering(after)
         facts = {
             "pieces": tuple(pieces),
@@ -127,9 +126,9 @@ class Court:
             "after": tuple(after),
             "green": tuple(sorted(self._turned(task, pieces, before, after))),
             "red": tuple(sorted(still)),
-            "hurt": tuple(sorted(hurt)),
+            "hurt": tuple(hurt),
         }
-        word, reason = _weighed(task, before, still, shaky, hurt)
+        word, reason = _weighed(task, before, still, shaky, red(hurt))
         return _verdict(task, gathered, word, reason, **facts)
 
     def _others(self, task: Task, pieces: Sequence[Piece]) -> set[str]:

@@ -20,6 +20,7 @@ from muster.mend.report import Aside, Commit, Entry, Handed, Report, Seen
 
 _DIFF_MAX = 60_000
 _TERMINAL_MAX = 40_000
+_TEXT_MAX = 8_000
 _EVENTS_MAX = 400
 
 
@@ -33,32 +34,35 @@ class Facts(msgspec.Struct, frozen=True):
     verified: Mapping[str, Verified]
     skips: Mapping[str, Sequence[str]]
     baseline: Baseline
-    integration: Integration | None
+    integration: Integration
     branch: str
     tip_seen: Mapping[str, str]  # at the branch's tip, by test
-    interrupted: bool
+
+    @property
+    def undone(self) -> list[Task]:
+        return [task for task in self.tasks if task.slug not in self.verified]
 
 
 def report(facts: Facts) -> Report:
     """One record of it all."""
     request, found = facts.request, facts.integration
-    picked = found.picked if found else ()
     return Report(
         run=request.run,
         project=request.top,
         base=request.base,
         branch=facts.branch,
-        tip=found.tip if found else request.base,
+        tip=found.tip,
         at=request.at,
         seconds=round(time.time() - request.at, 1),
-        interrupted=facts.interrupted,
+        interrupted=bool(facts.undone),
+        undone=tuple(task.title for task in facts.undone),
         counts=dict(Counter(facts.verified[task.slug].verdict for task in facts.tasks if task.slug in facts.verified)),
         before=dict(Counter(one.standing for one in facts.baseline.stands)),
         after=_after(facts),
         turned=_turned(facts),
-        commits=tuple(_commits(facts, picked)),
+        commits=tuple(_commits(facts, found.picked)),
         entries=tuple(_entry(facts, task) for task in facts.tasks if task.slug in facts.verified),
-        asides=tuple(_aside(facts, one) for one in (found.aside if found else ())),
+        asides=tuple(_aside(facts, one) for one in found.aside),
         handed=tuple(_handed(facts)),
         skips={reason: tuple(ids) for reason, ids in facts.skips.items()},
         flaky=tuple(_flaky(facts)),
@@ -90,8 +94,7 @@ def _entry(facts: Facts, task: Task) -> Entry:
     gathered, verified, request = facts.gathered[task.slug], facts.verified[task.slug], facts.request
     home = facts.folder.file("tasks", task.slug)
     diff, cut = _diff(request.top, task.base, verified.commit)
-    picked = facts.integration.picked if facts.integration else ()
-    aside = facts.integration.aside if facts.integration else ()
+    picked, aside = facts.integration.picked, facts.integration.aside
     return Entry(
         task=task.slug,
         title=task.title,
@@ -105,6 +108,9 @@ def _entry(facts: Facts, task: Task) -> Entry:
         reason=verified.reason,
         claim=gathered.outcome,
         said=gathered.said,
+        asked=gathered.asked,
+        retried=gathered.retried,
+        hurt=tuple(Seen(one.id, "passed", one.ending, one.text[-_TEXT_MAX:]) for one in verified.hurt),
         findings=verified.findings,
         commits=tuple(dict.fromkeys(one.commit for one in picked if _of(one.patch.fixes, task.slug))),
         aside=tuple(one.reason for one in aside if _of(one.fixes, task.slug)),
@@ -134,7 +140,7 @@ def _tests(facts: Facts, task: Task, verified: Verified) -> Iterator[Seen]:
         seen = after.get(test, [])
         words = list(dict.fromkeys(one.ending for one in seen))
         text = next((one.text for one in reversed(seen) if not one.green), "")
-        yield Seen(test, first, " and ".join(words), text[-8_000:])
+        yield Seen(test, first, " and ".join(words), text[-_TEXT_MAX:])
 
 
 def _transcript(home: str) -> list[Event]:
@@ -238,9 +244,8 @@ def _handed(facts: Facts) -> Iterator[Handed]:
 
 def _flaky(facts: Facts) -> Iterator[Seen]:
     for one in facts.baseline.of("flaky"):
-        yield Seen(
-            one.id, one.evidence, facts.tip_seen.get(one.id, ""), one.failure.text[-8_000:] if one.failure else ""
-        )
+        text = one.failure.text[-_TEXT_MAX:] if one.failure else ""
+        yield Seen(one.id, one.evidence, facts.tip_seen.get(one.id, ""), text)
 
 
 def _commands(facts: Facts) -> dict[str, str]:
@@ -250,7 +255,7 @@ def _commands(facts: Facts) -> dict[str, str]:
         found["look"] = f"git log -p --reverse {base}..{branch}"
         found["merge"] = f"git merge --ff-only {branch}"
         found["revert"] = "git revert COMMIT"
-    found["rerun"] = f"muster mend --resume {run}" if facts.interrupted else "muster mend"
+    found["rerun"] = f"muster mend --resume {run}" if facts.undone else "muster mend"
     found["reintegrate"] = f"muster mend --reintegrate {run}"
     found["message"] = f"muster message --where 'labels.run == \"{run}\"' --start -m TEXT"
     found["destroy"] = f"muster destroy --where 'labels.run == \"{run}\"'"
