@@ -140,6 +140,21 @@ def test_a_fix_that_holds_is_on_the_branch_and_nothing_else_is_touched(
     assert muster("message", "--where", 'labels.run == "r"', "--start", "-m", "thanks").code == 0
 
 
+def test_a_fix_counts_for_every_test_that_it_turns_green(calc: Path, home: Path, muster: Muster) -> None:
+    """That another agent had the test, and did nothing, changes nothing of what the fix is worth."""
+    loud = (
+        FIX_ADD.replace("a - b", "text.lower()").replace("a + b", "text.upper()").replace("Add instead", "Shout, not")
+    )
+    grave = DONE.replace('commit = "HEAD"', 'commit = "HEAD", severity = 5')
+    types(home, fixer=FIX_ADD + DONE, louder=loud + grave, idle=DONE)
+    words = ("--type", "fixer", "--type", "test_loud=louder", "--type", "test_sum=idle")
+    report = mend(muster, *words, "--only", "failing", *only("test_add.py", "test_sum.py", "test_loud.py"))
+    assert [commit["green"] for commit in report["commits"]] == [
+        ["tests/test_add.py::test_add", "tests/test_sum.py::test_sum"],
+        ["tests/test_loud.py::test_loud"],
+    ]
+
+
 def test_a_plan_starts_nothing(calc: Path, home: Path, muster: Muster, fleet: Fleet) -> None:
     types(home, fixer=FIX_ADD)
     done = muster("mend", "--plan", "--type", "scripted", "--type", "test_add=fixer")

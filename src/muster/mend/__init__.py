@@ -190,7 +190,7 @@ class Verified(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     before: tuple[Attempt, ...] = ()
     after: tuple[Attempt, ...] = ()
-    green: tuple[str, ...] = ()  # tests that were red at its base, and are not now
+    green: tuple[str, ...] = ()  # tests, whoever has them, that were red at its base, and are not now
     red: tuple[str, ...] = ()  # tests of the task that still are
     hurt: tuple[Attempt, ...] = ()  # of other tests that were green at its base, and are not now
     seconds: float = 0.0

@@ -112,9 +112,9 @@ class Court:
     def _tested(
         self, task: Task, gathered: Gathered, pieces: Sequence[Piece], findings: tuple[Finding, ...]
     ) -> Verified:
-        tip, others = gathered.commit, self._others(task, pieces)
+        tip, others, failing = gathered.commit, self._others(task, pieces), self._failing(task, pieces)
         before = self._look(task, task.base)
-        together = self.lab.look(tip, {*others, *(task.tests if task.why != "error" else ())})
+        together = self.lab.look(tip, {*others, *failing, *(task.tests if task.why != "error" else ())})
         after = [one for one in together if one.id in task.tests] + self._look(task, tip, self.request.repeats - 1)
         # A failure counts that is seen again.
         hurt = [one for one in self.lab.look(tip, red(together) & others) if not one.green]
@@ -124,7 +124,7 @@ class Court:
             "findings": findings,
             "before": tuple(before),
             "after": tuple(after),
-            "green": tuple(sorted(self._turned(task, pieces, before, after))),
+            "green": tuple(sorted(self._turned(task, pieces, before, after) | steady(together) & failing)),
             "red": tuple(sorted(still)),
             "hurt": tuple(hurt),
         }
@@ -134,8 +134,19 @@ class Court:
     def _others(self, task: Task, pieces: Sequence[Piece]) -> set[str]:
         """Tests that pass at the base, and may not with this change."""
         touched = {name for one in pieces for name in one.files}
-        whole = self.suite and any(one.kind == "impl" for one in pieces)
+        whole = self._whole(pieces)
         return {test for test in self.green - set(task.tests) if whole or test.partition("::")[0] in touched}
+
+    def _failing(self, task: Task, pieces: Sequence[Piece]) -> set[str]:
+        """Tests of others that fail at the base, and may pass with this change, for what it is worth besides."""
+        if task.base != self.request.base or not self._whole(pieces):
+            return set()
+        # One that hangs would take its whole time again, and one that crashes would take others with it.
+        return {test for test, one in self.seen.items() if one.ending in ("failed", "error")} - set(task.tests)
+
+    def _whole(self, pieces: Sequence[Piece]) -> bool:
+        """Whether the whole suite is run for it."""
+        return self.suite and any(one.kind == "impl" for one in pieces)
 
     def _turned(
         self, task: Task, pieces: Sequence[Piece], before: Sequence[Attempt], after: Sequence[Attempt]
