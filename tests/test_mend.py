@@ -170,6 +170,16 @@ def test_a_plan_starts_nothing(calc: Path, home: Path, muster: Muster, fleet: Fl
     assert "only failing tests are asked for" in one.out
 
 
+def test_a_type_made_from_the_mechanic_gets_no_passing_test_either(calc: Path, home: Path, muster: Muster) -> None:
+    parents = {"quick": "mechanic", "quicker": "quick"}
+    (home / "config.toml").write_text(
+        "".join(f'[types.{name}]\nparent = "{parent}"\nargs = ["--limit", "60"]\n' for name, parent in parents.items())
+    )
+    done = muster("mend", "--plan", "--type", "quick", "--type", "test_add=quicker", "--type", "test_twice=quicker")
+    assert ["failing", "quicker", "tests/test_add.py::test_add"] in [line.split()[:3] for line in done.lines]
+    assert "1 of 6: it passes, and a quicker only repairs what fails: tests/test_twice.py::test_twice" in done.out
+
+
 def test_what_is_left_of_a_group_becomes_a_task_again(calc: Path, home: Path, muster: Muster) -> None:
     half = '[[step]]\nedit = "calc.py"\nfind = "return total // heads"\nreplace = """if not heads and total:\n        return 0\n    return total // heads"""\n'
     types(home, fixer=f'[[step]]\nrun = "true"\n{half}[[step]]\ncommit = "Nothing for nobody"\n{DONE}')

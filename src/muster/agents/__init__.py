@@ -189,6 +189,7 @@ class AgentType(Protocol):
     tail_files: tuple[str, ...] = ()  # the same for large logs of lines, of which only the end is read
     conversation: str = ""  # the conversation log, in the agent's folder or linked there; empty: it keeps none
     receipts: str = ""  # the log there of what it was told, where that is another one
+    repairs: bool = False  # it only mends what is seen to fail
     whole: bool = False  # that log is one document, written anew each time, and no lines
     enter_after: float = 0.0  # seconds between a paste and its Enter, for programs that need time
     clear_keys: tuple[str, ...] = ()  # what empties its composer of what was left there, before a message is pasted

@@ -111,7 +111,7 @@ def begin(fleet: Fleet, place: str, args: Sequence[str], name: str, wanted: dict
     mend = config.mend
     said = {"type": mend.type, "integrator": mend.integrator, "jobs": mend.jobs, "repeats": mend.repeats}
     request = msgspec.structs.replace(request, **{**said, **given})
-    kinds = sorted({request.type, *(kind for _, kind in request.types), *filter(None, [request.integrator])})
+    kinds = sorted({*_kinds(request), *filter(None, [request.integrator])})
     _permit(fleet, config, request, kinds)
     jobs = request.jobs or capacity.agents(wishes.behind(config, kind)[0] for kind in kinds)
     request = msgspec.structs.replace(request, jobs=jobs)
@@ -119,6 +119,11 @@ def begin(fleet: Fleet, place: str, args: Sequence[str], name: str, wanted: dict
     home = Folder(fleet.home, run)
     home.begin(request)
     return Run(fleet, home, request, len(status.dirty))
+
+
+def _kinds(request: Request) -> set[str]:
+    """The agent types that tests may get."""
+    return {request.type, *(kind for _, kind in request.types)}
 
 
 def _permit(fleet: Fleet, config: Config, request: Request, kinds: Sequence[str]) -> None:
@@ -217,7 +222,7 @@ def _ground(run: Run) -> Ground:
     seen = home.step("baseline", Baseline, lambda: _baseline(run, lab, collection))
     home.note("baseline", counts=dict(Counter(one.standing for one in seen.stands)))
     layout = _layout(request, collection)
-    planned = home.step("plan", Plan, lambda: _planned(request, collection, seen, layout))
+    planned = home.step("plan", Plan, lambda: _planned(run, collection, seen, layout))
     forecast = capacity.forecast(request, planned, seen)
     home.note("planned", tasks=len(planned.tasks), skipped=len(planned.skips), forecast=forecast)
     return Ground(project, collection, seen, layout, planned, lab)
@@ -260,9 +265,11 @@ def _tracked(request: Request) -> list[str]:
     return [name.decode(errors="surrogateescape") for name in listing.split(b"\0") if name]
 
 
-def _planned(request: Request, collection: Collection, seen: Baseline, layout: Layout) -> Plan:
+def _planned(run: Run, collection: Collection, seen: Baseline, layout: Layout) -> Plan:
     failures = [one.failure for one in (*seen.of("failing"), *seen.of("erroring")) if one.failure]
-    return plans.plan(request, collection.cases, seen.stands, groups(failures, layout.is_test))
+    config = run.fleet.config(run.request.top)
+    repairers = {kind for kind in _kinds(run.request) if wishes.behind(config, kind)[0].repairs}
+    return plans.plan(run.request, collection.cases, seen.stands, groups(failures, layout.is_test), repairers)
 
 
 def _court(run: Run, ground: Ground) -> Court:

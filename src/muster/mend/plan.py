@@ -12,8 +12,6 @@ from muster.mend import Case, Plan, Request, Skip, Task
 from muster.mend.baseline import Stand
 from muster.mend.causes import Group
 
-# Kinds of agents that repair what fails, and have nothing to do with a test that passes.
-REPAIRERS = ("mechanic",)
 _SLUG_MAX = 28
 
 
@@ -22,6 +20,7 @@ def plan(
     cases: Sequence[Case],
     stands: Sequence[Stand],
     groups: Sequence[Group],
+    repairers: Collection[str] = (),  # types that have nothing to do with a test that passes
 ) -> Plan:
     """Every test once: in a task or skipped."""
     standing = {one.id: one for one in stands}
@@ -36,7 +35,7 @@ def plan(
     for case in cases:
         if case.id in taken:
             continue
-        if reason := _skipped(request, case, standing.get(case.id)):
+        if reason := _skipped(request, case, standing.get(case.id), repairers):
             skips.append(Skip(case.id, reason))
         else:
             tasks.append(_task(request, "passing", (case.id,), "it passes"))
@@ -47,7 +46,7 @@ def _alone(test: str, title: str) -> Group:
     return Group(key=test, title=title, ids=(test,))
 
 
-def _skipped(request: Request, case: Case, stand: Stand | None) -> str:
+def _skipped(request: Request, case: Case, stand: Stand | None, repairers: Collection[str]) -> str:
     """Why no agent gets that test; empty if one does."""
     if case.error or (stand and stand.standing in ("failing", "erroring")):
         return "only passing tests are asked for"
@@ -56,7 +55,7 @@ def _skipped(request: Request, case: Case, stand: Stand | None) -> str:
     if request.only == "failing":
         return "it passes, and only failing tests are asked for"
     kind = type_of(request, case.id)
-    return f"it passes, and a {kind} only repairs what fails" if kind in REPAIRERS else ""
+    return f"it passes, and a {kind} only repairs what fails" if kind in repairers else ""
 
 
 def again(request: Request, task: Task, left: Sequence[str], tip: str, number: int) -> Task:

@@ -18,6 +18,7 @@ class Mechanic(AgentType):
     name = "mechanic"
     about = "repairs small faults by search and tests: no model, no key, no network"
     conversation = "conversation.jsonl"
+    repairs = True
 
     def launch(self, order: Order) -> Launch:
         """The task goes into the agent's folder, so that its size and what is in it are nobody's concern."""
