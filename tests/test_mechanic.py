@@ -380,6 +380,27 @@ def test_a_configuration_that_has_ideas_of_its_own(project: Project) -> None:
     assert project.passes()
 
 
+def test_a_program_in_a_folder_of_its_repository(project: Project) -> None:
+    """The tests are named as they are from there, where the command goes first."""
+    wrong = SHOP.replace("voucher <= sum", "voucher < sum")
+    files = {
+        "pay/shop.py": wrong,
+        "pay/checks/shop_checks.py": TESTS,
+        "pay/pytest.ini": INI,
+        "shop.py": "NOTHING = 1\n",
+    }
+    project.write({**files, ".gitignore": "__pycache__\n"})
+    command = f"""sh -c 'cd "$0" && exec "$@"' pay {COMMAND}"""
+    ended = project.mend(project.task("checks/shop_checks.py::test_voucher", command=command))
+    assert ended.status == "done", ended
+    assert "traced 8 passing tests in 1 of 1 file" in ended.screen
+    assert project.git("show", "--name-only", "--format=").split() == ["pay/shop.py"]
+    assert (project.folder / "pay" / "shop.py").read_text() == SHOP
+
+
+INI = "[pytest]\npythonpath = .\npython_files = *_checks.py\n"
+
+
 def test_a_conftest_that_imports_the_program(project: Project) -> None:
     conftest = "import pytest\nimport shop\n\n\n@pytest.fixture\ndef rate():\n    return shop.RATES\n"
     project.write({"shop.py": SHOP.replace("* RATES", "- RATES"), "test_shop.py": TESTS, "conftest.py": conftest})

@@ -190,7 +190,7 @@ class Attempt:
 
     def _read(self, modules: Sequence[str], collected: Result) -> None:
         """Parse what the failing tests ran; a test, and what only tests use, is none of our business."""
-        tests = {*collected.tests, *(test.partition("::")[0] for test in self._task.tests)}
+        tests = {collected.file(test) for test in (*collected.tests, *self._task.tests)}
         for name in modules:
             if name in tests or _TEST_FILE.search(name):
                 continue

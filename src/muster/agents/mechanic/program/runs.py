@@ -50,10 +50,15 @@ class Result:
     seconds: dict[str, float] = field(default_factory=dict)
     collected: list[str] = field(default_factory=list)
     tests: list[str] = field(default_factory=list)  # the files that tests were collected from
+    folder: str = "."  # from the workspace's top: where pytest was started, and what the names of tests begin at
     lines: dict[str, dict[str, list[int]]] = field(default_factory=dict)  # by test, then by file
     imported: list[str] = field(default_factory=list)  # modules that came from elsewhere
     said: str = ""
     took: float = 0.0
+
+    def file(self, test: str) -> str:
+        """Where a test is, as the files of the program are named."""
+        return os.path.normpath(os.path.join(self.folder, test.partition("::")[0]))
 
     def green(self, test: str) -> bool:
         """A file that could not be collected is green when it can, and something in it passes."""
@@ -69,6 +74,7 @@ def decode(found: Mapping[str, Any]) -> Result:
     result = Result(
         collected=found["collected"],
         tests=found.get("tests", []),
+        folder=found["folder"],
         lines=found["lines"],
         imported=found["imported"],
     )
@@ -103,7 +109,13 @@ class Wish:
         if self.trace:
             with open(children, "w") as file:
                 json.dump({"root": place.path, "files": self.trace, "elsewhere": elsewhere}, file)
-        wanted = {"files": self.trace, "children": children, "elsewhere": elsewhere, "trace": bool(self.trace)}
+        wanted = {
+            "top": place.path,
+            "files": self.trace,
+            "children": children,
+            "elsewhere": elsewhere,
+            "trace": bool(self.trace),
+        }
         plain = ("tests", "limit", "each", "write", "fail_fast", "verbose", "collect")
         return {**wanted, **{name: getattr(self, name) for name in plain}}
 

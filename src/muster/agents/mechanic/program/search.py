@@ -149,6 +149,6 @@ def progress(result: Result, tests: Sequence[str]) -> int:
     lines = 0
     for test in tests:
         failure = result.failed.get(test)
-        path = test.partition("::")[0]
+        path = result.file(test)
         lines += max((line for name, line in failure.frames if name == path), default=0) if failure else 0
     return green * 1_000_000 + (lines if green == 0 else 0)

@@ -33,9 +33,10 @@ class Watch:
     def __init__(self, wish: Wish) -> None:
         self._wish = wish
         self._lines: Lines | None = None
-        self.top = os.getcwd()
-        self._root = self.top
-        self.found: dict[str, Any] = {"collected": [], "reports": [], "lines": {}, "imported": []}
+        self.here = self._root = os.getcwd()
+        self.top = wish.get("top", self.here)
+        folder = os.path.relpath(self.here, self.top)
+        self.found: dict[str, Any] = {"collected": [], "reports": [], "lines": {}, "imported": [], "folder": folder}
         if wish.get("trace"):
             self._lines = Lines(self.top, wish["files"], wish["elsewhere"])
             self._lines.start()
@@ -50,9 +51,9 @@ class Watch:
             config.option.verbose = 2
 
     def name(self, nodeid: str) -> str:
-        """A test's id as seen from the top of the workspace, whatever pytest took for its root."""
+        """A test's id as seen from where pytest was started, whatever it took for its root."""
         path, colons, rest = nodeid.partition("::")
-        return os.path.relpath(os.path.join(self._root, path), self.top) + colons + rest
+        return os.path.relpath(os.path.join(self._root, path), self.here) + colons + rest
 
     def pytest_collection_finish(self, session: Any) -> None:
         self.found["collected"] = [self.name(item.nodeid) for item in session.items]
@@ -62,7 +63,7 @@ class Watch:
             session.items.clear()
 
     def _file(self, item: Any) -> str:
-        return os.path.relpath(str(item.path), self.top)
+        return os.path.relpath(str(item.path), self.here)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
