@@ -155,6 +155,49 @@ def test_a_fix_counts_for_every_test_that_it_turns_green(calc: Path, home: Path,
     ]
 
 
+def test_a_project_in_a_folder_of_its_repository(calc: Path, home: Path, muster: Muster) -> None:
+    """From anywhere in it, its own tests are run from its own folder; the neighbours' are not."""
+    names = git(calc, "ls-files", "tests", "calc.py", "pytest.ini").splitlines()
+    for name in names:
+        (calc / "pay" / name).parent.mkdir(parents=True, exist_ok=True)
+        (calc / name).rename(calc / "pay" / name)
+    more = {
+        "test_two.py": "def test_two():\n    from calc import twice\n    assert open('calc.py').read()\n    assert twice(3) == 6\n",
+        "test_gone.py": "import gone\n",
+    }
+    for name, text in more.items():
+        (calc / "pay" / "tests" / name).write_text(text)
+    (calc / "test_top.py").write_text("def test_top():\n    assert False\n")
+    git(calc, "add", "--all")
+    git(calc, "commit", "--quiet", "--message", "In a folder")
+    edit = '[[step]]\nedit = "pay/tests/test_two.py"\nfind = "    assert twice(3) == 6\\n"\nreplace = ""\n[[step]]\ncommit = "Less"\n'
+    find = '[[step]]\nedit = "pay/gone.py"\ncontent = ""\n[[step]]\ncommit = "Here"\n'
+    fix = FIX_ADD.replace('"calc.py"', '"pay/calc.py"')
+    types(home, fixer=fix + DONE, lesser=edit + DONE, finder=find + DONE)
+    words = ("--type", "fixer", "--type", "test_two=lesser", "--type", "test_gone=finder")
+    inside = [f"test_{name}.py" for name in ("add", "twice", "two", "gone")]
+    report = mend(muster, *words, *inside, cwd=calc / "pay" / "tests")
+    found = {entry["tests"][0]["id"]: entry for entry in report["entries"]}
+    assert {test: entry["verdict"] for test, entry in found.items()} == {
+        "tests/test_gone.py": "fixed",
+        "tests/test_add.py::test_add": "fixed",
+        "tests/test_twice.py::test_twice": "improved",
+        "tests/test_two.py::test_two": "improved",
+    }
+    # It passed before, and others of its assertions stay: that is for a person to judge.
+    [finding] = found["tests/test_two.py::test_two"]["findings"]
+    assert (finding["rule"], finding["level"], finding["file"]) == (
+        "removed-assertion",
+        "review",
+        "pay/tests/test_two.py",
+    )
+    assert git(calc, "diff", "--name-only", "HEAD", "muster/mend/r").split() == [
+        "pay/calc.py",
+        "pay/gone.py",
+        "pay/tests/test_two.py",
+    ]
+
+
 def test_a_plan_starts_nothing(calc: Path, home: Path, muster: Muster, fleet: Fleet) -> None:
     types(home, fixer=FIX_ADD)
     done = muster("mend", "--plan", "--type", "scripted", "--type", "test_add=fixer")

@@ -26,7 +26,8 @@ class Request(Struct, frozen=True, kw_only=True):
     at: float
     top: str  # the checkout it was asked for in
     base: str  # the commit it starts at
-    args: tuple[str, ...] = ()  # pytest's
+    folder: str = "."  # from there: where the project is that pytest is started in
+    args: tuple[str, ...] = ()  # pytest's; paths are from that folder
     agent_args: tuple[str, ...] = ()
     type: str = "mechanic"
     types: tuple[tuple[str, str], ...] = ()  # pattern of test ids, and the type that gets them; the last that fits

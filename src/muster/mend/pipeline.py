@@ -32,7 +32,7 @@ from muster.mend.integrate import Integration
 from muster.mend.integrate.run import integrate
 from muster.mend.lab import Lab, red
 from muster.mend.layout import Layout, of_collection
-from muster.mend.project import HERE, Project
+from muster.mend.project import HERE, Project, home_of
 from muster.mend.project import find as find_project
 from muster.mend.report import Report, make, written
 from muster.mend.verify import Court
@@ -99,12 +99,14 @@ def begin(fleet: Fleet, place: str, args: Sequence[str], name: str, wanted: dict
     run = folder.checked(name) if name else folder.fresh(fleet.home, at)
     prompt = brief.read(wanted.pop("prompt")) if wanted.get("prompt") else ""
     given = {key: value for key, value in wanted.items() if value is not None and key != "prompt"}
+    below = home_of(top, place)
     request = Request(
         run=run,
         at=at,
         top=top,
         base=status.commit,
-        args=_from_top(top, place, args),
+        folder=os.path.relpath(below, os.path.realpath(top)),
+        args=_from(below, place, args),
         prompt=prompt,
         setup=config.workspace.setup,
     )
@@ -138,16 +140,14 @@ def _permit(fleet: Fleet, config: Config, request: Request, kinds: Sequence[str]
             fleet.permit(task)
 
 
-def _from_top(top: str, place: str, args: Sequence[str]) -> tuple[str, ...]:
-    """Paths among pytest's arguments as they are from the checkout's top."""
+def _from(folder: str, place: str, args: Sequence[str]) -> tuple[str, ...]:
+    """Paths among pytest's arguments as they are from that folder."""
 
     def moved(word: str) -> str:
         path, colons, rest = word.partition("::")
         there = os.path.join(place, path)
         return (
-            os.path.relpath(os.path.realpath(there), os.path.realpath(top)) + colons + rest
-            if path and os.path.exists(there)
-            else word
+            os.path.relpath(os.path.realpath(there), folder) + colons + rest if path and os.path.exists(there) else word
         )
 
     return tuple(word if word.startswith("-") else moved(word) for word in args)
@@ -206,7 +206,7 @@ def _ground(run: Run) -> Ground:
     if run.uncommitted:
         many = f"{run.uncommitted} uncommitted file" + ("s are" if run.uncommitted > 1 else " is")
         home.note("warning", text=f"{many} not part of this run: it begins at the commit `{request.base[:9]}`")
-    project = home.step("project", Project, lambda: find_project(request.top, request.python))
+    project = home.step("project", Project, lambda: find_project(f"{request.top}/{request.folder}", request.python))
     lab = Lab(home, request, project)
     home.note("step", name="collecting")
     collection = home.step("collection", Collection, lambda: lab.collect(request.base, request.args))

@@ -38,6 +38,10 @@ class Layout(Struct, frozen=True):
     args: tuple[str, ...] = ()  # the user's, and of the paths only those that can't be told from other words
     paths: bool = False  # whether there are such paths
 
+    def file(self, test: str) -> str:
+        """Where that test is, from the checkout's top; what names a test begins at pytest's own root."""
+        return os.path.normpath(os.path.join(self.rootdir, test.partition("::")[0]))
+
 
 class _Event(Struct, frozen=True, tag_field="kind", tag=str.lower):
     pass

@@ -21,6 +21,7 @@ HERE = Local("")
 INSIDE = os.path.join(os.path.dirname(__file__), "inside")
 # So long may an interpreter take to say what it is.
 PATIENCE = 60.0
+_CONFIGURATIONS = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py")
 
 
 class Interpreter(Struct, frozen=True):
@@ -43,7 +44,7 @@ class Project(Struct, frozen=True):
     """A pytest project in a git checkout; paths are from its top where nothing else is said."""
 
     top: str  # absolute
-    folder: str  # where the user stands
+    folder: str  # where pytest is started
     interpreter: Interpreter
     roots: tuple[str, ...]  # what belongs on the import path
     packages: dict[str, str]  # by the name they are imported by
@@ -65,8 +66,23 @@ def find(folder: str, python: str = "") -> Project:
         raise UsageError(
             f"`{folder}` is not in a git repository", hint="`muster mend` works on commits: `git init`, then commit"
         )
-    names = list(sources.find(top).packages)
-    return described(top, os.path.realpath(folder), _interpreter(top, python, names))
+    names, place = list(sources.find(top).packages), os.path.realpath(folder)
+    return described(top, place, _interpreter(_up(place, top), python, names))
+
+
+def home_of(top: str, place: str) -> str:
+    """The folder of the project that a place is in: the nearest with a configuration, or the whole checkout."""
+    top = os.path.realpath(top)
+    above = _up(os.path.realpath(place), top)
+    return next((one for one in above if any(os.path.isfile(f"{one}/{name}") for name in _CONFIGURATIONS)), top)
+
+
+def _up(place: str, top: str) -> list[str]:
+    """That folder, and those above it as far as the top."""
+    found = [place]
+    while found[-1] != top and os.path.dirname(found[-1]) != found[-1]:
+        found.append(os.path.dirname(found[-1]))
+    return found
 
 
 def described(top: str, folder: str, interpreter: Interpreter) -> Project:
@@ -129,14 +145,14 @@ def ask(python: str, names: list[str], *, env: dict[str, str] | None = None, cwd
 # -- which interpreter -------------------------------------------------------------------------------------------------
 
 
-def _interpreter(top: str, python: str, names: list[str]) -> Interpreter:
+def _interpreter(folders: list[str], python: str, names: list[str]) -> Interpreter:
     if python:
         found = ask(_given(python), names)
         if not found.pytest:
             raise UsageError(f"`{found.python}` has no pytest", hint=f"`{found.python} -m pip install pytest`")
         return found
     tried = []
-    for one in dict.fromkeys(_candidates(top)):
+    for one in dict.fromkeys(_candidates(folders)):
         if os.access(one, os.X_OK):
             try:
                 found = ask(one, names)
@@ -148,7 +164,7 @@ def _interpreter(top: str, python: str, names: list[str]) -> Interpreter:
             tried.append(f"`{one}` has no pytest")
     looked = "; ".join(tried) or "there is no Python at all"
     raise NotFound(
-        f"no interpreter with pytest was found for `{top}`: {looked}",
+        f"no interpreter with pytest was found for `{folders[0]}`: {looked}",
         hint="install pytest into the project's environment, or name its interpreter with `--python PATH`",
     )
 
@@ -167,15 +183,14 @@ def _given(python: str) -> str:
     return path
 
 
-def _candidates(top: str) -> Iterator[str]:
-    for name in (".venv", "venv", "env"):
-        yield f"{top}/{name}/bin/python"
+def _candidates(folders: list[str]) -> Iterator[str]:
+    """Of the nearest folder first."""
+    yield from (f"{one}/{name}/bin/python" for one in folders for name in (".venv", "venv", "env"))
     for variable in ("UV_PROJECT_ENVIRONMENT", "VIRTUAL_ENV", "CONDA_PREFIX"):
         if value := os.environ.get(variable):
-            yield os.path.join(top, value, "bin", "python")
-    yield from _pdm(top)
-    yield from _poetry(top)
-    yield from _hatch(top)
+            yield os.path.join(folders[-1], value, "bin", "python")
+    for one in folders:
+        yield from (*_pdm(one), *_poetry(one), *_hatch(one))
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         yield from (os.path.join(folder, name) for name in ("python3", "python") if folder)
 

@@ -65,7 +65,7 @@ def _round(
 
 
 def _file(environment: Environment, layout: Layout, one: str) -> str:
-    return os.path.join(environment.top, layout.rootdir, one.partition("::")[0])
+    return os.path.join(environment.top, layout.file(one))
 
 
 def _paths(environment: Environment, layout: Layout, ids: Sequence[str]) -> list[str]:

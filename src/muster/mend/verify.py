@@ -97,14 +97,15 @@ class Court:
         return self._tested(task, gathered, pieces, findings)
 
     def _findings(self, task: Task, tip: str) -> list[Finding]:
-        beside = {*self.docs, *(test.partition("::")[0] for test in task.tests)}
+        file = self.lab.layout.file
+        beside = {*self.docs, *map(file, task.tests)}
         return gate.of_commits(
             self.place,
             self.request.top,
             task.base,
             tip,
             self.layout,
-            green=self.green,
+            green=[file(test) + "".join(test.partition("::")[1:]) for test in self.green],
             allow=self.request.allow,
             beside=sorted(beside),
         )
@@ -135,7 +136,7 @@ class Court:
         """Tests that pass at the base, and may not with this change."""
         touched = {name for one in pieces for name in one.files}
         whole = self._whole(pieces)
-        return {test for test in self.green - set(task.tests) if whole or test.partition("::")[0] in touched}
+        return {test for test in self.green - set(task.tests) if whole or self.lab.layout.file(test) in touched}
 
     def _failing(self, task: Task, pieces: Sequence[Piece]) -> set[str]:
         """Tests of others that fail at the base, and may pass with this change, for what it is worth besides."""
@@ -166,7 +167,7 @@ class Court:
             return [self.seen[test] for test in task.tests for _ in range(times)]
         if task.why != "error":
             return self.lab.look(commit, task.tests, times)
-        broken = {case.id: case.error for case in self.lab.collect(commit, task.tests).errors}
+        broken = {case.id: case.error for case in self.lab.collect(commit, self.request.args).errors}
         ends: dict[bool, Ending] = {True: "error", False: "passed"}
         return [Attempt(test, ends[test in broken], text=broken.get(test, "")) for test in task.tests]
 
