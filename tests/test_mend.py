@@ -235,6 +235,29 @@ def test_what_is_left_of_a_group_becomes_a_task_again(calc: Path, home: Path, mu
     assert report["after"] == {"passing": 1, "failing": 1}
 
 
+def test_the_tests_of_a_file_that_could_not_be_collected_count_once_it_can(
+    calc: Path, home: Path, muster: Muster
+) -> None:
+    tests = (
+        "from gone import one\n\n\ndef test_one():\n    assert one() == 1\n\n\ndef test_number():\n    assert one()\n"
+    )
+    (calc / "tests" / "test_gone.py").write_text(tests)
+    git(calc, "add", "--all")
+    git(calc, "commit", "--quiet", "--message", "A test of what is gone")
+    lines = 'content = "def one():\\n    return 2\\n"\n'
+    types(home, finder=f'[[step]]\nedit = "gone.py"\n{lines}[[step]]\ncommit = "Here it is"\n{DONE}')
+    done = muster("mend", "--name", "r", "--type", "finder", *only("test_gone.py", "test_loud.py"), check=False)
+    assert "collected 1 test; 1 file can't be collected\nat the base: 1 failing\n" in done.err
+    report = muster("report", "r", "--format", "json").json
+    opened, _, again = report["entries"]
+    assert (opened["why"], opened["verdict"]) == ("error", "fixed")
+    assert opened["reason"] == "it can be collected now; 1 of its 2 tests fails"
+    assert (again["why"], [test["id"] for test in again["tests"]]) == ("again", ["tests/test_gone.py::test_one"])
+    assert report["before"] == {"failing": 1, "uncollected": 1}
+    assert report["after"] == {"passing": 1, "failing": 2}
+    assert report["turned"] == ["tests/test_gone.py"]
+
+
 # -- what does not -----------------------------------------------------------------------------------------------------
 
 DEEP = """printf '{"x":%0200000d' 0 | tr 0 '[' >$MUSTER_OUTCOME"""

@@ -56,9 +56,11 @@ def sentence(entry: Mapping[str, Any]) -> str:
     event, task = entry["event"], entry.get("task", "")
     match event:
         case "collected":
-            return f"collected {count(entry['tests'], 'test')}"
+            errors = f"; {count(entry['errors'], 'file')} can't be collected" if entry["errors"] else ""
+            return f"collected {count(entry['tests'], 'test')}{errors}"
         case "baseline":
-            return "at the base: " + ", ".join(f"{number} {word}" for word, number in entry["counts"].items())
+            counts = ", ".join(f"{number} {word}" for word, number in entry["counts"].items())
+            return f"at the base: {counts or 'no test can be run'}"
         case "planned":
             return f"{count(entry['tasks'], 'task')}, {entry['skipped']} skipped; {entry['forecast']}"
         case "begun":

@@ -29,6 +29,11 @@ class Collection(Struct, frozen=True):
     pytest: str = ""
 
     @property
+    def ids(self) -> list[str]:
+        """The tests."""
+        return [case.id for case in self.cases if not case.error]
+
+    @property
     def errors(self) -> tuple[Case, ...]:
         """The files that could not be collected."""
         return tuple(case for case in self.cases if case.error)

@@ -217,7 +217,7 @@ def _ground(run: Run) -> Ground:
             hint=f"`{project.python} -m pytest --collect-only` shows what it looks at",
         )
     lab.layout = collection.layout
-    home.note("collected", tests=len(collection.cases))
+    home.note("collected", tests=len(collection.ids), errors=len(collection.errors))
     home.note("step", name="baseline")
     seen = home.step("baseline", Baseline, lambda: _baseline(run, lab, collection))
     home.note("baseline", counts=dict(Counter(one.standing for one in seen.stands)))
@@ -323,10 +323,9 @@ def _integrated(run: Run, ground: Ground, done: Done, integrators: Integrators) 
     """One branch of all that held."""
     run.folder.note("step", name="integrating")
     request, lab = run.request, ground.lab
-    known = [case.id for case in ground.collection.cases if not case.error]
 
     def check(commit: str) -> frozenset[str]:
-        suspects = red(lab.look(commit, known))
+        suspects = red(lab.look(commit, ground.collection.ids))
         return frozenset(suspects & red(lab.look(commit, suspects, 2)))
 
     held = fixes(done.tasks, done.gathered, done.verified)
@@ -348,7 +347,9 @@ def _reported(run: Run, ground: Ground, done: Done, integrators: Integrators, fo
     run.folder.note("step", name="reporting")
     request = run.request
     name = branch.write(run.folder, request, found)
-    known = [case.id for case in ground.collection.cases if not case.error]
+    # Files that could not be collected may hold tests that nobody has seen.
+    there = ground.lab.collect(found.tip, request.args) if ground.collection.errors else ground.collection
+    known = {*ground.collection.ids, *there.ids}
     seen = ground.lab.look(found.tip, known) if found.tip != request.base else []
     skips: dict[str, list[str]] = {}
     for skip in ground.plan.skips:
@@ -361,6 +362,8 @@ def _reported(run: Run, ground: Ground, done: Done, integrators: Integrators, fo
         verified={**done.verified, **integrators.verified},
         skips=skips,
         baseline=ground.baseline,
+        uncollected=[case.id for case in ground.collection.errors],
+        tip_uncollected=[case.id for case in there.errors],
         integration=found,
         branch=name,
         tip_seen={one.id: one.ending for one in seen},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 
@@ -130,7 +131,19 @@ class Court:
             "hurt": tuple(hurt),
         }
         word, reason = _weighed(task, before, still, shaky, red(hurt))
+        if task.why == "error" and word == "fixed":
+            inside = self.lab.look(tip, self._inside(task, tip), self.request.repeats)
+            facts |= {"after": (*after, *inside), "red": tuple(sorted(red(inside) - wavering(inside)))}
+            reason = _opened(inside)
         return _verdict(task, gathered, word, reason, **facts)
+
+    def _inside(self, task: Task, tip: str) -> list[str]:
+        """The tests that are there to be run now that their file, or their folder's `conftest.py`, can be loaded."""
+        file = self.lab.layout.file(task.tests[0])
+        folder, name = os.path.split(file)
+        below = f"{folder}/" if folder and name == "conftest.py" else "" if name == "conftest.py" else file
+        found = self.lab.collect(tip, self.request.args).cases
+        return [case.id for case in found if not case.error and case.file.startswith(below)]
 
     def _others(self, task: Task, pieces: Sequence[Piece]) -> set[str]:
         """Tests that pass at the base, and may not with this change."""
@@ -187,6 +200,12 @@ def _weighed(
     if red(before):
         return "fixed", "it failed before, and passes now" if len(task.tests) == 1 else "all of them pass now"
     return "improved", "it passed before, and passes now"
+
+
+def _opened(inside: Sequence[Attempt]) -> str:
+    ids, failing = {one.id for one in inside}, red(inside) - wavering(inside)
+    how = "fails" if len(failing) == 1 else "fail"
+    return "it can be collected now" + (f"; {len(failing)} of its {len(ids)} tests {how}" if failing else "")
 
 
 def _these(ids: set[str]) -> str:

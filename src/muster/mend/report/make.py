@@ -34,6 +34,8 @@ class Facts(msgspec.Struct, frozen=True):
     verified: Mapping[str, Verified]
     skips: Mapping[str, Sequence[str]]
     baseline: Baseline
+    uncollected: Sequence[str]  # files at the base
+    tip_uncollected: Sequence[str]
     integration: Integration
     branch: str
     tip_seen: Mapping[str, str]  # at the branch's tip, by test
@@ -57,7 +59,7 @@ def report(facts: Facts) -> Report:
         interrupted=bool(facts.undone),
         undone=tuple(task.title for task in facts.undone),
         counts=dict(Counter(facts.verified[task.slug].verdict for task in facts.tasks if task.slug in facts.verified)),
-        before=dict(Counter(one.standing for one in facts.baseline.stands)),
+        before=_counted([one.standing for one in facts.baseline.stands], facts.uncollected),
         after=_after(facts),
         turned=_turned(facts),
         commits=tuple(_commits(facts, found.picked)),
@@ -71,20 +73,24 @@ def report(facts: Facts) -> Report:
 
 
 def _after(facts: Facts) -> dict[str, int]:
-    """The same tests as before, in the same words, at the branch's tip."""
+    """The same tests as before, and those that can be collected now, at the branch's tip."""
     words = {"passed": "passing", "skipped": "skipped", "xfailed": "passing"}
-    found: Counter[str] = Counter()
-    for one in facts.baseline.stands:
-        ending = facts.tip_seen.get(one.id)
-        # One look more doesn't make it steady, whichever way it came out.
-        kept = ending is None or one.standing == "flaky"
-        found[one.standing if kept else words.get(ending or "", "failing")] += 1
-    return dict(found)
+    found = {test: words.get(ending, "failing") for test, ending in facts.tip_seen.items()}
+    # One look more doesn't make it steady, whichever way it came out.
+    kept = {one.id: one.standing for one in facts.baseline.stands if one.standing == "flaky" or one.id not in found}
+    return _counted({**found, **kept}.values(), facts.tip_uncollected)
+
+
+def _counted(standings: Iterable[str], uncollected: Sequence[str]) -> dict[str, int]:
+    found = Counter(standings)
+    found["uncollected"] += len(uncollected)
+    return {word: number for word, number in found.items() if number}
 
 
 def _turned(facts: Facts) -> tuple[str, ...]:
     red = [one.id for one in facts.baseline.stands if one.standing in ("failing", "erroring")]
-    return tuple(sorted(test for test in red if facts.tip_seen.get(test) in GREEN))
+    turned = [test for test in red if facts.tip_seen.get(test) in GREEN]
+    return tuple(sorted([*turned, *(set(facts.uncollected) - set(facts.tip_uncollected))]))
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------------

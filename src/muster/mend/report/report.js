@@ -8,7 +8,7 @@ const GLYPHS = {
   review: "◉", aside: "⇥", blocker: "!", shared: "⇄", interrupted: "‖",
 };
 const WANTS = ["interrupted", "refused", "broken", "blocked", "lost", "flaky", "blocker", "shared", "review", "aside"]; // the most urgent first
-const RED = ["erroring", "failing"];
+const RED = ["erroring", "failing", "uncollected"];
 const ORDER = ["passing", "skipped", "flaky", ...RED];
 const KINDS = { impl: "fix", test: "tests", docs: "docs", review: "review" };
 const SHOWN = 6; // of one kind of thing that needs a person; the rest at a press of a button
