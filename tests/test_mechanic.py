@@ -459,7 +459,7 @@ def test_a_repair_that_breaks_another_test_is_none(project: Project) -> None:
         (f"Tests:\n\nCommand:\n    {COMMAND}\n", "Tests:"),
         ("Tests:\n    test_shop.py::test_total\n", "Command"),
         ("Tests:\n    test_shop.py::test_total\n\nCommand:\n    'pytest\n", "can't be taken apart"),
-        ("Tests:\n    test_shop.py::test_total\n\nCommand:\n    echo nothing\n", "did not run pytest"),
+        ("Tests:\n    test_shop.py::test_total\n\nCommand:\n    echo nothing\n", "did not run pytest: nothing "),
         (
             f"Tests:\n    test_shop.py::test_nothing\n\nCommand:\n    {COMMAND}\n",
             "does not find `test_shop.py::test_nothing`",

@@ -150,6 +150,17 @@ def test_the_users_arguments_are_respected(tmp_path: Path) -> None:
     assert {one: of.ending for one, of in ambiguous.items()} == {"c/test_c.py::test_level[1]": "failed"}
 
 
+@pytest.mark.parametrize("options", ["--no-such-option=1", "-p no_such_plugin"])
+def test_settings_that_want_a_plugin_which_is_not_there(tmp_path: Path, options: str) -> None:
+    """The project asks for it, not the user, and the folder that is shown is the user's own."""
+    path = project(tmp_path, {"pytest.ini": f"[pytest]\naddopts = {options}\n", "test_a.py": "def test_a(): pass\n"})
+    with clean(path) as made, pytest.raises(UsageError, match="with the settings of this project") as error:
+        collect(made, ["-q"])
+    assert "no" + "_such_plugin" in str(error.value) or "--no-such-option" in str(error.value)
+    assert made.top not in str(error.value)
+    assert "--python PATH" in error.value.hint
+
+
 def test_a_project_in_a_folder_of_the_checkout(tmp_path: Path) -> None:
     files = {
         "part/pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['t']\n",

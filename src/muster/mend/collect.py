@@ -14,6 +14,8 @@ from muster.mend import Case, probe
 from muster.mend.environment import Environment
 from muster.mend.probe import Layout
 
+_UNKNOWN = re.compile(r"(?<=unrecognized arguments: ).*")
+_NO_PLUGIN = re.compile(r"^ERROR: (Error importing plugin|Missing required plugins)", re.MULTILINE)
 _BROKEN_CONFTEST = re.compile(r"while loading conftest '([^']+)'")
 
 
@@ -63,7 +65,7 @@ def collect(environment: Environment, args: Sequence[str] = (), *, limit: float 
     start = next((one for one in ended.events if isinstance(one, probe.Start)), None)
     collected = next((one for one in ended.events if isinstance(one, probe.Collected)), None)
     if start is None or (collected is None and not any(isinstance(one, probe.Error) for one in ended.events)):
-        return Collection((broken(environment, ended),), layout)
+        return Collection((broken(environment, ended, args),), layout)
     for event in ended.events:
         if isinstance(event, probe.Origins):
             environment.verify(event.origins)
@@ -87,16 +89,23 @@ def _fatal(ended: probe.Ended) -> Case | None:
     return Case(id=last.file, file=last.file, error=f"importing it {how}\n{ended.said}")
 
 
-def broken(environment: Environment, ended: probe.Ended) -> Case:
+def broken(environment: Environment, ended: probe.Ended, args: Sequence[str] = ()) -> Case:
     """The conftest that kept pytest from starting; anything else is the command line's fault, or pytest's own."""
     if found := _BROKEN_CONFTEST.search(ended.said):
         file = _from_top(environment, found[1])
         return Case(id=file, file=file, error=ended.said)
-    words = "\n".join(ended.said.splitlines()[-8:]) or "it said nothing"
+    said = ended.said.replace(environment.top, environment.project.top)
+    words = "\n".join(said.splitlines()[-8:]) or "it said nothing"
     if ended.timed_out:
         raise MusterError(
             f"pytest had not collected after {probe.PATIENCE:.0f} s:\n{words}",
             hint="a module may wait for something when it is imported",
+        )
+    wrong = (_UNKNOWN.search(said) or [""])[0].split()
+    if ended.code == 4 and (_NO_PLUGIN.search(said) or wrong) and not any(one in args for one in wrong):
+        raise UsageError(
+            f"pytest does not start with the settings of this project:\n{words}",
+            hint=f"`{environment.project.python}` may lack a plugin: install it there, or `--python PATH` names another",
         )
     if ended.code == 4:
         raise UsageError(f"pytest does not take these arguments:\n{words}")

@@ -139,7 +139,9 @@ class Attempt:
         finally:
             runner.close()
         if result.state == "died":
-            raise NoPytest(f"the command did not run pytest\n\n```text\n{result.said.strip()[-1500:]}\n```")
+            said = result.said.strip()
+            why = f": {said.splitlines()[0]}" if said else ", and said nothing"
+            raise NoPytest(f"the command did not run pytest{why}\n\n```text\n{said[-1500:]}\n```")
         return result
 
     def _is_flaky(self) -> Outcome:
