@@ -7,7 +7,6 @@ of tests, nor whether something is done in a helper, a loop over constants or a 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 
@@ -16,17 +15,15 @@ from msgspec.structs import replace
 
 from muster.mend.gate.cases import cases, items
 from muster.mend.gate.conditions import Atom, atoms, called
-from muster.mend.gate.module import Module, Unit, imported
-from muster.mend.gate.syntax import Function, assigned, bound, dotted, keyword, last, resolve, short, text, truth
+from muster.mend.gate.helpers import ASSERTS, Helpers, Modules, given
+from muster.mend.gate.module import Unit, imported
+from muster.mend.gate.raising import exceptions, raises
+from muster.mend.gate.syntax import Function, assigned, bind, dotted, last, resolve, short, text, truth
+from muster.mend.gate.way import BROAD, SKIPS, Way, caught, goes_on, leaving
 
 _DEEP = 4  # so far are helpers followed that call helpers
 _MUCH = 300  # from so many assertions on, loops and helpers are not written out any more
-_SKIPS = ("skip", "xfail", "exit", "skipTest", "_exit")
-_ENDS = (*_SKIPS, "fail")
-# A function of that name asserts, wherever it is.
-_ASSERTS = re.compile(r"_?(assert|check|expect|verify|ensure|should|must|validate|compare)(_|[A-Z]|$)")
-_SAYS = re.compile(rf"{_ASSERTS.pattern}|fail|raises|warns|assert|that$|to_|not_to")
-_BROAD = ("Exception", "BaseException", "AssertionError")
+_ENDS = (*SKIPS, "fail")
 
 
 class Check(Struct, frozen=True):
@@ -50,21 +47,6 @@ class Check(Struct, frozen=True):
         return self.atom.source
 
 
-class _Way(Struct, frozen=True):
-    """How the reader came to a statement."""
-
-    guards: frozenset[str] = frozenset()
-    loops: tuple[str, ...] = ()
-    swallowed: str = ""
-    dead: str = ""
-    case: bool = False
-    file: str = ""
-    depth: int = 0
-
-
-Modules = dict[str, Module]
-
-
 class Reading(Struct, frozen=True):
     """A test, read."""
 
@@ -80,7 +62,7 @@ def checks(unit: Unit, modules: Modules) -> Reading:
     for values in cases(unit, modules[unit.file].env):
         reader = _Reader(unit, modules, known)
         env = {**modules[unit.file].env, **reader.parameters(), **(values or {})}
-        reader.body(unit.node.body, env, _Way(file=unit.file, case=values is not None))
+        reader.body(unit.node.body, env, Way(file=unit.file, case=values is not None))
         # The same case twice says nothing that once doesn't.
         for place, one in enumerate(reader.found):
             found.setdefault((one.key, "" if one.case else place), one)
@@ -97,10 +79,9 @@ class _Reader:
         self.modules = modules
         self.found: list[Check] = []
         self.acts: list[Check] = []
-        self.inner: dict[str, tuple[Function, dict[str, ast.expr]]] = {}
+        self.helpers = Helpers(unit, modules, known)
         self.within: list[str] = []
         self.followed = 0
-        self.known = known
 
     def parameters(self) -> dict[str, ast.expr]:
         """A helper's parameters by place, so that their names make no difference; a test's are fixtures."""
@@ -109,7 +90,7 @@ class _Reader:
         given = [*self.unit.node.args.posonlyargs, *self.unit.node.args.args]
         return {one.arg: ast.Name(f"argument{place}", ast.Load()) for place, one in enumerate(given)}
 
-    def body(self, stmts: Sequence[ast.stmt], env: dict[str, ast.expr], way: _Way) -> bool:
+    def body(self, stmts: Sequence[ast.stmt], env: dict[str, ast.expr], way: Way) -> bool:
         """Read statements; whether nothing after them is reached."""
         for place, stmt in enumerate(stmts):
             if isinstance(stmt, ast.If) and not (way.dead or stmt.orelse) and truth(resolve(stmt.test, env)) is None:
@@ -122,14 +103,14 @@ class _Reader:
             ended = self.stmt(stmt, env, way)
             if isinstance(stmt, ast.Try | ast.TryStar) and not ended:
                 # A handler that ends the test: the rest is only reached where nothing was caught.
-                way = replace(way, guards=way.guards | _leaving(stmt))
+                way = replace(way, guards=way.guards | leaving(stmt))
             if ended:
                 why = way.dead or f"line {stmt.lineno} ends the test before it"
                 self.body(stmts[place + 1 :], env, replace(way, dead=why))
                 return True
         return False
 
-    def stmt(self, stmt: ast.stmt, env: dict[str, ast.expr], way: _Way) -> bool:
+    def stmt(self, stmt: ast.stmt, env: dict[str, ast.expr], way: Way) -> bool:
         """Read one statement; whether nothing after it is reached."""
         read: Callable[..., bool] | None = _READERS.get(type(stmt))
         if read:
@@ -139,10 +120,10 @@ class _Reader:
 
     # -- what asserts ------------------------------------------------------------------------------------------------
 
-    def add(self, atom: Atom, way: _Way, line: int) -> None:
+    def add(self, atom: Atom, way: Way, line: int) -> None:
         self.found.append(Check(atom, way.file, line, way.guards, way.loops, way.swallowed, way.dead, way.case))
 
-    def assertion(self, stmt: ast.Assert, env: dict[str, ast.expr], way: _Way) -> bool:
+    def assertion(self, stmt: ast.Assert, env: dict[str, ast.expr], way: Way) -> bool:
         self.calls(stmt.test, env, way)
         self.bind_walrus(stmt.test, env)
         test = resolve(stmt.test, env)
@@ -153,7 +134,7 @@ class _Reader:
             self.add(atom, way, stmt.lineno)
         return False
 
-    def expression(self, stmt: ast.Expr, env: dict[str, ast.expr], way: _Way) -> bool:
+    def expression(self, stmt: ast.Expr, env: dict[str, ast.expr], way: Way) -> bool:
         call = stmt.value.value if isinstance(stmt.value, ast.Await) else stmt.value
         if not isinstance(call, ast.Call):
             return False
@@ -169,7 +150,7 @@ class _Reader:
         plain = resolve(call, env)
         assert isinstance(plain, ast.Call)
         found = called(plain, text(call))
-        if found is None and _ASSERTS.match(name):
+        if found is None and ASSERTS.match(name):
             arguments = [*plain.args, *(word.value for word in plain.keywords)]
             subject = arguments[0] if arguments else plain.func
             rest = ast.Tuple([*arguments[1:]], ast.Load()) if len(arguments) > 1 else None
@@ -180,7 +161,7 @@ class _Reader:
             self.acts.append(Check(Atom("does", plain, None, text(call)), way.file, stmt.lineno, dead=way.dead))
         return False
 
-    def fails(self, way: _Way, stmt: ast.stmt) -> None:
+    def fails(self, way: Way, stmt: ast.stmt) -> None:
         """`pytest.fail()` and the like under a condition assert that the condition does not hold."""
         if len(way.guards) == 1 and (negated := _parsed(*way.guards)) is not None:
             for atom in atoms(negated, text(stmt), negated=True):
@@ -189,7 +170,7 @@ class _Reader:
         subject = ast.Name(" and ".join(sorted(way.guards)) or "always", ast.Load())
         self.add(Atom("fails", subject, None, text(stmt)), replace(way, guards=frozenset()), stmt.lineno)
 
-    def raising(self, stmt: ast.Raise, env: dict[str, ast.expr], way: _Way) -> bool:
+    def raising(self, stmt: ast.Raise, env: dict[str, ast.expr], way: Way) -> bool:
         raised = stmt.exc.func if isinstance(stmt.exc, ast.Call) else stmt.exc
         if raised is not None and last(raised) in ("AssertionError", "Failed"):
             self.fails(way, stmt)
@@ -197,7 +178,7 @@ class _Reader:
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 
-    def calls(self, node: ast.AST, env: dict[str, ast.expr], way: _Way) -> bool:
+    def calls(self, node: ast.AST, env: dict[str, ast.expr], way: Way) -> bool:
         """Follow the calls in it that lead to functions of the changed tests; whether one of those asserts."""
         before = len(self.found)
         for call in ast.walk(node):
@@ -207,11 +188,11 @@ class _Reader:
                 return len(self.found) > before
         return len(self.found) > before
 
-    def follow(self, call: ast.Call, env: dict[str, ast.expr], way: _Way) -> None:
-        target = self.target(call.func, env)
+    def follow(self, call: ast.Call, env: dict[str, ast.expr], way: Way) -> None:
+        target = self.helpers.target(call.func, env)
         if target is None or way.depth >= _DEEP or len(self.found) + self.followed > _MUCH:
             return
-        if not may_assert(target[1], self.modules, self.known):
+        if not self.helpers.may_assert(target[1]):
             return
         self.followed += 1
         file, function, names = target
@@ -219,41 +200,13 @@ class _Reader:
         if place in self.within:
             return
         self.within.append(place)
-        given = _given(function, call, env, isinstance(call.func, ast.Attribute))
-        self.body(function.body, {**names, **given}, replace(way, file=file, depth=way.depth + 1))
+        arguments = given(function, call, env, isinstance(call.func, ast.Attribute))
+        self.body(function.body, {**names, **arguments}, replace(way, file=file, depth=way.depth + 1))
         self.within.pop()
-
-    def target(self, function: ast.expr, env: dict[str, ast.expr]) -> tuple[str, Function, dict[str, ast.expr]] | None:
-        """The function of the tests that a call leads to."""
-        here = self.modules[self.unit.file]
-        if isinstance(function, ast.Name) and function.id in self.inner:
-            return self.unit.file, *self.inner[function.id]
-        if isinstance(function, ast.Name) and function.id in here.units:
-            unit = here.units[function.id]
-            return None if unit.test else (unit.file, unit.node, dict(here.env))
-        if dotted(function).startswith(("self.", "cls.")):
-            return self.method(last(function))
-        path = dotted(resolve(function, env))
-        return self.elsewhere(path) if "." in path else None
-
-    def method(self, name: str) -> tuple[str, Function, dict[str, ast.expr]] | None:
-        here = self.modules[self.unit.file]
-        owner = self.unit.name.partition("::")[0]
-        fallback = [unit for unit in here.units.values() if unit.owner and unit.name.endswith(f"::{name}")]
-        unit = here.units.get(f"{owner}::{name}") or next(iter(fallback), None)
-        return None if unit is None or unit.test else (unit.file, unit.node, dict(here.env))
-
-    def elsewhere(self, path: str) -> tuple[str, Function, dict[str, ast.expr]] | None:
-        module, _, name = path.rpartition(".")
-        for file, found in self.modules.items():
-            dots = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-            if (dots == module or dots.endswith(f".{module}")) and name in found.units:
-                return file, found.units[name].node, dict(found.env)
-        return None
 
     # -- what stands around ------------------------------------------------------------------------------------------
 
-    def assign(self, stmt: ast.Assign | ast.AnnAssign | ast.AugAssign, env: dict[str, ast.expr], way: _Way) -> bool:
+    def assign(self, stmt: ast.Assign | ast.AnnAssign | ast.AugAssign, env: dict[str, ast.expr], way: Way) -> bool:
         if stmt.value is None:
             return False
         self.calls(stmt.value, env, way)
@@ -272,7 +225,7 @@ class _Reader:
             if isinstance(one, ast.NamedExpr):
                 bind(one.target, short(resolve(one.value, env)), env)
 
-    def condition(self, stmt: ast.If, env: dict[str, ast.expr], way: _Way) -> bool:
+    def condition(self, stmt: ast.If, env: dict[str, ast.expr], way: Way) -> bool:
         self.calls(stmt.test, env, way)
         self.bind_walrus(stmt.test, env)
         test = resolve(stmt.test, env)
@@ -292,7 +245,7 @@ class _Reader:
             return ended if holds else other
         return ended and (other or not stmt.orelse)
 
-    def loop(self, stmt: ast.For | ast.AsyncFor, env: dict[str, ast.expr], way: _Way) -> bool:
+    def loop(self, stmt: ast.For | ast.AsyncFor, env: dict[str, ast.expr], way: Way) -> bool:
         self.calls(stmt.iter, env, way)
         over = resolve(stmt.iter, env)
         known = items(over) if len(self.found) <= _MUCH else None
@@ -306,14 +259,14 @@ class _Reader:
             self.body(stmt.body, env, replace(way, case=True))
         return self.body(stmt.orelse, env, way)
 
-    def repeat(self, stmt: ast.While, env: dict[str, ast.expr], way: _Way) -> bool:
+    def repeat(self, stmt: ast.While, env: dict[str, ast.expr], way: Way) -> bool:
         test = resolve(stmt.test, env)
         if truth(test) is not None:
             never = f"`while {text(test)}` never lets it run"
             return self.body(stmt.body, env, way if truth(test) else replace(way, dead=way.dead or never)) and False
         return self.body(stmt.body, env, replace(way, guards=way.guards | {f"while {text(test)}"})) and False
 
-    def context(self, stmt: ast.With | ast.AsyncWith, env: dict[str, ast.expr], way: _Way) -> bool:
+    def context(self, stmt: ast.With | ast.AsyncWith, env: dict[str, ast.expr], way: Way) -> bool:
         for item in stmt.items:
             call = resolve(item.context_expr, env)
             self.calls(item.context_expr, env, way)
@@ -325,25 +278,25 @@ class _Reader:
                 "warns",
                 "assertWarns",
             ):
-                self.add(_raises(call, stmt, env, name), way, stmt.lineno)
-                broad = [one for one in _exceptions(call) if last(one) in _BROAD]
+                self.add(raises(call, stmt, env, name), way, stmt.lineno)
+                broad = [one for one in exceptions(call) if last(one) in BROAD]
                 if broad and "warn" not in name.lower():
                     way = replace(way, swallowed=way.swallowed or f"`{text(item.context_expr)}`")
             elif isinstance(call, ast.Call) and name == "suppress":
-                way = _caught(way, call.args, f"`{text(item.context_expr)}`")
+                way = caught(way, call.args, f"`{text(item.context_expr)}`")
             if item.optional_vars is not None:
                 bind(item.optional_vars, short(call), env)
         return self.body(stmt.body, env, way) and not any("suppress" in text(item) for item in stmt.items)
 
-    def attempt(self, stmt: ast.Try | ast.TryStar, env: dict[str, ast.expr], way: _Way) -> bool:
+    def attempt(self, stmt: ast.Try | ast.TryStar, env: dict[str, ast.expr], way: Way) -> bool:
         inner = way
         if any(isinstance(one, ast.Return | ast.Break | ast.Continue) for one in stmt.finalbody):
             inner = replace(inner, swallowed=inner.swallowed or "the `finally` that leaves")
         for handler in stmt.handlers:
-            if not _goes_on(handler.body):
+            if not goes_on(handler.body):
                 kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
                 name = f"`except {text(handler.type)}`" if handler.type else "`except`"
-                inner = _caught(inner, kinds, name)
+                inner = caught(inner, kinds, name)
         ended = self.body(stmt.body, env, inner)
         for handler in stmt.handlers:
             kind = text(handler.type) if handler.type else ""
@@ -351,23 +304,23 @@ class _Reader:
         self.body(stmt.orelse, env, inner)
         return (self.body(stmt.finalbody, env, way) or ended) and not stmt.handlers
 
-    def choice(self, stmt: ast.Match, env: dict[str, ast.expr], way: _Way) -> bool:
+    def choice(self, stmt: ast.Match, env: dict[str, ast.expr], way: Way) -> bool:
         for case in stmt.cases:
             words = f"{text(resolve(stmt.subject, env))} matches {text(case.pattern)}"
             self.body(case.body, dict(env), replace(way, guards=way.guards | {words}))
         return False
 
-    def define(self, stmt: Function, env: dict[str, ast.expr], way: _Way) -> bool:
-        self.inner[stmt.name] = (stmt, dict(env))
+    def define(self, stmt: Function, env: dict[str, ast.expr], way: Way) -> bool:
+        self.helpers.inner[stmt.name] = (stmt, dict(env))
         digest = sha256(ast.dump(ast.Module(stmt.body, [])).encode(errors="replace")).hexdigest()[:12]
         env[stmt.name] = ast.Name(f"local_{digest}", ast.Load())
         return False
 
-    def bring(self, stmt: ast.Import | ast.ImportFrom, env: dict[str, ast.expr], way: _Way) -> bool:
+    def bring(self, stmt: ast.Import | ast.ImportFrom, env: dict[str, ast.expr], way: Way) -> bool:
         env.update(imported(stmt))
         return False
 
-    def leave(self, stmt: ast.Return, env: dict[str, ast.expr], way: _Way) -> bool:
+    def leave(self, stmt: ast.Return, env: dict[str, ast.expr], way: Way) -> bool:
         if stmt.value is not None:
             self.calls(stmt.value, env, way)
         return True
@@ -397,37 +350,6 @@ _READERS: dict[type[ast.stmt], Callable[..., bool]] = {
 }
 
 
-def may_assert(function: Function, modules: Modules, known: dict[Function, bool]) -> bool:
-    """Whether a function asserts, or calls one of the tests' that does: the others need not be followed."""
-    if function not in known:
-        known[function] = False  # for one that calls itself
-        nodes = [*ast.walk(function)]
-        names = {last(node.func) for node in nodes if isinstance(node, ast.Call)}
-        known[function] = any(isinstance(node, ast.Assert) for node in nodes) or any(map(_SAYS.match, names))
-        known[function] |= any(isinstance(node, ast.Raise) and "AssertionError" in text(node) for node in nodes)
-        called = [unit.node for one in modules.values() for unit in one.units.values() if _leaf(unit) in names]
-        known[function] = known[function] or any(may_assert(node, modules, known) for node in called)
-    return known[function]
-
-
-def _leaf(unit: Unit) -> str:
-    return unit.name.rpartition("::")[2]
-
-
-def bind(target: ast.expr, found: ast.expr, env: dict[str, ast.expr]) -> None:
-    """Let names stand for what is assigned to them."""
-    if isinstance(target, ast.Name):
-        env[target.id] = found
-    elif isinstance(target, ast.Tuple | ast.List):
-        same = isinstance(found, ast.Tuple | ast.List) and len(found.elts) == len(target.elts)
-        for place, one in enumerate(target.elts):
-            part = found.elts[place] if same else ast.Subscript(found, ast.Constant(place), ast.Load())  # type: ignore[attr-defined]
-            bind(one.value if isinstance(one, ast.Starred) else one, part, env)
-    else:
-        for name in bound(target):
-            env[name] = found
-
-
 def _parsed(condition: str) -> ast.expr | None:
     try:
         return ast.parse(condition, mode="eval").body
@@ -441,69 +363,3 @@ def _either(ways: list[ast.expr]) -> ast.expr:
 
 def _known_ends(name: str) -> tuple[str, ...]:
     return (f"pytest.{name}", f"self.{name}", f"sys.{name}", f"os.{name}", f"unittest.{name}")
-
-
-def _exceptions(call: ast.Call) -> list[ast.expr]:
-    first = call.args[0] if call.args else keyword(call, "expected_exception")
-    return first.elts if isinstance(first, ast.Tuple) else [first] if first is not None else []
-
-
-def _raises(call: ast.Call, stmt: ast.With | ast.AsyncWith, env: dict[str, ast.expr], name: str) -> Atom:
-    """`with raises(X, match=...)` asserts of its body that it raises."""
-    inside = dict(env)
-    lines = []
-    for one in stmt.body:
-        if isinstance(one, ast.Expr):
-            lines.append(text(resolve(one.value, inside)))
-        elif isinstance(one, ast.Assign):
-            lines.append(text(resolve(one.value, inside)))
-            for target in one.targets:
-                bind(target, short(resolve(one.value, inside)), inside)
-        elif not isinstance(one, ast.Pass | ast.Assert):
-            lines.append(text(one))
-    op = "warns" if "warn" in name.lower() else "raises"
-    pattern = keyword(call, "match") or (call.args[1] if name == "assertRaisesRegex" and len(call.args) > 1 else None)
-    expected = ast.Tuple([ast.Tuple(_exceptions(call), ast.Load()), pattern or ast.Constant(None)], ast.Load())
-    return Atom(op, ast.Name("; ".join(lines), ast.Load()), expected, text(call))
-
-
-def _caught(way: _Way, kinds: Sequence[ast.expr | None], name: str) -> _Way:
-    """What stands under something that catches: its failures are swallowed, or it may be passed over."""
-    if any(kind is None or last(kind) in _BROAD for kind in kinds):
-        return replace(way, swallowed=way.swallowed or name)
-    return replace(way, guards=way.guards | {f"nothing caught by {name}"})
-
-
-def _leaving(stmt: ast.Try | ast.TryStar) -> set[str]:
-    """The handlers after which nothing more of the test is run, though nothing has failed."""
-    names = set()
-    for handler in stmt.handlers:
-        final = handler.body[-1]
-        skips = isinstance(final, ast.Expr) and isinstance(final.value, ast.Call) and last(final.value.func) in _SKIPS
-        if isinstance(final, ast.Return | ast.Continue | ast.Break) or skips:
-            names.add(f"nothing caught by `except {text(handler.type) if handler.type else ''}`")
-    return names
-
-
-def _goes_on(body: list[ast.stmt]) -> bool:
-    """Whether a handler passes the failure on."""
-    final = body[-1]
-    if isinstance(final, ast.Expr) and isinstance(final.value, ast.Call):
-        return last(final.value.func) == "fail"
-    return isinstance(final, ast.Raise)
-
-
-def _given(function: Function, call: ast.Call, env: dict[str, ast.expr], method: bool) -> dict[str, ast.expr]:
-    """What a function's parameters stand for in one call of it."""
-    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    if method and names[:1] in (["self"], ["cls"]):
-        names = names[1:]
-    defaults = function.args.defaults
-    given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=False)) if defaults else {}
-    given |= {
-        one.arg: default
-        for one, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-        if default is not None
-    }
-    given |= {name: short(resolve(one, env)) for name, one in zip(names, call.args, strict=False)}
-    return given | {word.arg: short(resolve(word.value, env)) for word in call.keywords if word.arg}

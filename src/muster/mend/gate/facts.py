@@ -68,13 +68,13 @@ def _where(one: Fact) -> str:
 
 def _reached(diff: Diff) -> set[str]:
     """Functions that were there before, and those that such a one uses: what only new tests do is their own affair."""
-    names = {_leaf(unit) for module in diff.old.tests.values() for unit in module.units.values()}
+    names = {unit.leaf for module in diff.old.tests.values() for unit in module.units.values()}
     units = [unit for module in diff.new.tests.values() for unit in module.units.values()]
-    fresh = {_leaf(unit): unit for unit in units if _leaf(unit) not in names}
+    fresh = {unit.leaf: unit for unit in units if unit.leaf not in names}
     # What is done at the top of a module, or around every test, is done to old tests, too.
     uses = {name for module in diff.new.tests.values() for name in _used(_top(module.tree))}
-    uses |= {name for unit in units if _leaf(unit) in names for name in _used([unit.node])}
-    reached = {name for name, unit in fresh.items() if autouse(unit) or _leaf(unit) in _SET_UP}
+    uses |= {name for unit in units if unit.leaf in names for name in _used([unit.node])}
+    reached = {name for name, unit in fresh.items() if autouse(unit) or unit.leaf in _SET_UP}
     while more := {name for name in fresh if name in uses} - reached | (reached - names):
         reached |= more
         names |= more
@@ -102,10 +102,6 @@ def _used(nodes: Sequence[ast.AST]) -> set[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.add(node.value)  # `usefixtures("name")`
     return found
-
-
-def _leaf(unit: Unit) -> str:
-    return unit.name.rpartition("::")[2]
 
 
 def _facts(side: Side, diff: Diff) -> list[Fact]:

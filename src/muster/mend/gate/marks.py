@@ -25,10 +25,10 @@ _HARMLESS = (
 def look(diff: Diff) -> Iterator[Finding]:
     """What is to be said of marks and decorators."""
     before = {unit.id: unit for module in diff.old.tests.values() for unit in module.units.values()}
-    by_name = {_leaf(unit): unit for unit in before.values()}
+    by_name = {unit.leaf: unit for unit in before.values()}
     for module in diff.new.tests.values():
         for unit in module.units.values():
-            old = before.get(unit.id) or (by_name.get(_leaf(unit)) if unit.test else None)
+            old = before.get(unit.id) or (by_name.get(unit.leaf) if unit.test else None)
             if unit.test and old:
                 yield from _marks(old, unit, diff)
             elif autouse(unit) and not (old and autouse(old)) and _around_old_tests(module.path, diff):
@@ -40,10 +40,6 @@ def look(diff: Diff) -> Iterator[Finding]:
 
 def _around_old_tests(path: str, diff: Diff) -> bool:
     return path in diff.old.files or path.endswith("conftest.py")
-
-
-def _leaf(unit: Unit) -> str:
-    return unit.name.rpartition("::")[2]
 
 
 def _marks(old: Unit, new: Unit, diff: Diff) -> Iterator[Finding]:

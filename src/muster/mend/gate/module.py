@@ -27,6 +27,10 @@ class Unit(Struct, frozen=True):
         return f"{self.file}::{self.name}"
 
     @property
+    def leaf(self) -> str:
+        return self.name.rpartition("::")[2]
+
+    @property
     def line(self) -> int:
         return self.node.lineno
 

@@ -271,3 +271,17 @@ def says(words: str, leaf: object) -> bool | None:
         if not re.search(before + re.escape(line) + after, plain):
             return False
     return True
+
+
+def bind(target: ast.expr, found: ast.expr, env: dict[str, ast.expr]) -> None:
+    """Let names stand for what is assigned to them."""
+    if isinstance(target, ast.Name):
+        env[target.id] = found
+    elif isinstance(target, ast.Tuple | ast.List):
+        same = isinstance(found, ast.Tuple | ast.List) and len(found.elts) == len(target.elts)
+        for place, one in enumerate(target.elts):
+            part = found.elts[place] if same else ast.Subscript(found, ast.Constant(place), ast.Load())  # type: ignore[attr-defined]
+            bind(one.value if isinstance(one, ast.Starred) else one, part, env)
+    else:
+        for name in bound(target):
+            env[name] = found

@@ -30,7 +30,7 @@ def look(diff: Diff) -> Iterator[Finding]:
     lost = [unit for name, unit in was.items() if name not in after and _is_readable(unit, diff)]
     yield from _hidden(diff)
     for old in [*lost]:
-        moved = [new for new in fresh if _leaf(new) == _leaf(old)]
+        moved = [new for new in fresh if new.leaf == old.leaf]
         if moved:
             lost.remove(old)
             pairs.append(pair(old, moved[0], diff))
@@ -50,10 +50,6 @@ def _tests(side: Side) -> dict[str, Unit]:
 
 def _units(side: Side) -> dict[str, Unit]:
     return {unit.id: unit for module in side.tests.values() for unit in module.units.values()}
-
-
-def _leaf(unit: Unit) -> str:
-    return unit.name.rpartition("::")[2]
 
 
 def _keys(unit: Unit, side: Side) -> _Keys:
@@ -121,7 +117,7 @@ def _unlike(old: Unit, fresh: list[Unit], diff: Diff) -> Iterator[Finding]:
     """A test that is gone, and what it asserted is not all there."""
     hidden = [unit for unit in _units(diff.new).values() if not unit.test and unit.id not in _units(diff.old)]
     for unit in hidden:
-        if _leaf(unit) == _leaf(old):
+        if unit.leaf == old.leaf:
             why = unit.hidden or "it is a fixture"
             yield found("uncollected-test", unit.file, unit.line, f"`{old.name}` is not collected: {why}")
             return
@@ -138,7 +134,7 @@ def _unlike(old: Unit, fresh: list[Unit], diff: Diff) -> Iterator[Finding]:
         two: Pair = pair(old, new, diff)
         yield from findings(two, set(), diff)
     else:
-        why = new.hidden or f"it is called `{_leaf(new)}`"
+        why = new.hidden or f"it is called `{new.leaf}`"
         yield found("uncollected-test", new.file, new.line, f"`{old.name}` is not collected: {why}")
 
 
