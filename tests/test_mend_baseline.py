@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from muster.core import wire
 from muster.mend import Attempt, Case, environment
 from muster.mend import project as projects
-from muster.mend.baseline import Baseline, Run, baseline, judged, load
+from muster.mend.baseline import Baseline, Run, baseline, judged
 from muster.mend.causes import groups
 from muster.mend.collect import Collection, collect
+from muster.mend.layout import of_collection
 from sample_projects import git, project
 
 
@@ -64,13 +67,12 @@ def test_how_each_test_stands(tmp_path: Path) -> None:
     assert [run.how for run in by_id["test_a.py::test_failing"].runs] == ["suite", "alone", "alone", "reversed"]
     assert [run.how for run in by_id["test_a.py::test_passing"].runs] == ["suite", "reversed"]
     failures = [one.failure for one in result.stands if one.failure]
-    assert [group.title for group in groups(failures, found.is_test)] == [
+    assert [group.title for group in groups(failures, of_collection(found.cases).is_test)] == [
         "LookupError: gone (test_a.py:6 in broken)",
         "AssertionError: assert 4 == 5 (test_a.py:9 in test_failing)",
         "ModuleNotFoundError: No module named 'nothing_there' (test_b.py:1 in <module>)",
     ]
-    result.save(str(tmp_path / "baseline.json"))
-    assert load(str(tmp_path / "baseline.json")) == result
+    assert wire.decode(msgspec.json.encode(result), Baseline) == result
 
 
 def test_a_slow_test_is_slow_beside_the_others() -> None:

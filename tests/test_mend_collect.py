@@ -17,6 +17,7 @@ from muster.mend import Attempt, checkout, environment
 from muster.mend import project as projects
 from muster.mend.collect import Collection, collect
 from muster.mend.environment import Environment
+from muster.mend.layout import of_collection
 from muster.mend.trial import trial
 from sample_projects import HOUSE, commit, git, install, project, venv, write
 
@@ -92,7 +93,8 @@ def test_what_a_test_says_of_itself(tmp_path: Path) -> None:
     assert second.id == "tests/test_a.py::TestIt::test_cites[2]" and second.blocks == first.blocks
     assert (found.layout.rootdir, found.layout.config) == (".", "pytest.ini")
     assert found.conftests == ("tests/conftest.py",)
-    assert found.is_test("tests/test_a.py") and found.is_test("tests/conftest.py") and not found.is_test("src/a.py")
+    where = of_collection(found.cases, conftests=found.conftests)
+    assert where.is_test("tests/test_a.py") and where.is_test("tests/conftest.py") and not where.is_test("src/a.py")
 
 
 def test_a_file_that_cannot_be_collected_is_a_case(tmp_path: Path) -> None:

@@ -42,7 +42,6 @@ class Request(Struct, frozen=True, kw_only=True):
     group: Literal["cause", "test"] = "cause"
     prompt: str = ""  # the text of a template that takes the place of the shipped ones
     integrator: str = ""  # the agent type that gets conflicts; empty: they are listed
-    integrator_args: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()  # rules of the gate that are not held against an agent
     python: str = ""
     setup: str = ""

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from muster.core import fan, paths, wire
+from muster.core import fan
 from muster.mend import Attempt, Case, environment
 from muster.mend.environment import Environment
 from muster.mend.probe import Layout
@@ -70,15 +70,6 @@ class Baseline(Struct, frozen=True):
 
     def of(self, standing: Standing) -> tuple[Stand, ...]:
         return tuple(one for one in self.stands if one.standing == standing)
-
-    def save(self, path: str) -> None:
-        paths.write(path, msgspec.json.encode(self))
-
-
-def load(path: str) -> Baseline:
-    """As it was saved."""
-    with open(path, "rb") as file:
-        return wire.decode(file.read(), Baseline)
 
 
 def baseline(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -27,8 +26,6 @@ class Collection(Struct, frozen=True):
     testpaths: tuple[str, ...] = ()
     python_files: tuple[str, ...] = ("test_*.py", "*_test.py")
     conftests: tuple[str, ...] = ()
-    plugins: tuple[str, ...] = ()
-    pytest: str = ""
 
     @property
     def ids(self) -> list[str]:
@@ -39,16 +36,6 @@ class Collection(Struct, frozen=True):
     def errors(self) -> tuple[Case, ...]:
         """The files that could not be collected."""
         return tuple(case for case in self.cases if case.error)
-
-    def is_test(self, path: str) -> bool:
-        """Whether a file of the project is there for its tests."""
-        name = os.path.basename(path)
-        by_name = name == "conftest.py" or any(
-            fnmatch.fnmatch(name, one) for one in self.python_files if "/" not in one
-        )
-        by_path = any(fnmatch.fnmatch(f"/{path}", f"*/{one}") for one in self.python_files if "/" in one)
-        below = any(path.startswith(f"{one}/") for one in self.testpaths if one != ".")
-        return by_name or by_path or below or path in self.conftests or any(path == case.file for case in self.cases)
 
 
 def collect(environment: Environment, args: Sequence[str] = (), *, limit: float = probe.PATIENCE) -> Collection:
@@ -75,8 +62,6 @@ def collect(environment: Environment, args: Sequence[str] = (), *, limit: float 
         testpaths=tuple(_from_top(environment, os.path.join(start.rootdir, one)) for one in start.testpaths),
         python_files=start.python_files,
         conftests=collected.conftests if collected else (),
-        plugins=start.plugins,
-        pytest=start.pytest,
     )
 
 

@@ -48,14 +48,11 @@ class _Event(Struct, frozen=True, tag_field="kind", tag=str.lower):
 
 
 class Start(_Event, frozen=True):
-    pytest: str
     rootdir: str
     config: str
     testpaths: tuple[str, ...]
     python_files: tuple[str, ...]
-    arguments: tuple[str, ...]
     paths: tuple[str, ...]
-    plugins: tuple[str, ...]
 
 
 class Opening(_Event, frozen=True):

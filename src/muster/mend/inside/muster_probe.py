@@ -174,18 +174,13 @@ class Probe:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         config = session.config
-        plugins = sorted({str(one.project_name) for _, one in config.pluginmanager.list_plugin_distinfo()})
         self.write(
             kind="start",
-            python=sys.executable,
-            pytest=pytest.__version__,
             rootdir=str(config.rootpath),
             config=str(config.inipath or ""),
             testpaths=list(config.getini("testpaths")),
             python_files=list(config.getini("python_files")),
-            arguments=[str(one) for one in config.invocation_params.args],
             paths=[str(one) for one in getattr(config.option, "file_or_dir", None) or []],
-            plugins=plugins,
         )
 
     def pytest_collectstart(self, collector: pytest.Collector) -> None:

@@ -74,7 +74,3 @@ class Repository:
         self._git("add", "--", *paths)
         self._git("commit", "-q", "-m", message, env={} if known else _IDENTITY)
         return self._git("rev-parse", "HEAD").stdout.strip()
-
-    def uncommit(self) -> None:
-        """Take back our last commit."""
-        self._git("reset", "-q", "--hard", "HEAD~1")
