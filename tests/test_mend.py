@@ -362,6 +362,19 @@ def test_one_that_takes_too_long_is_stopped_and_lost(calc: Path, home: Path, mus
     assert [agent.state.kind for agent in fleet.agents() if agent.state] == ["stopped", "stopped"]
 
 
+def test_what_a_project_calls_a_test_is_one_to_the_gate(calc: Path, home: Path, muster: Muster) -> None:
+    (calc / "pytest.ini").write_text("[pytest]\npythonpath = .\npython_functions = sums_*\npython_classes = In*\n")
+    asks = "class InSums:\n    def sums_up(self):\n        from calc import add\n        assert add(2, 2) == 4\n"
+    (calc / "tests" / "test_add.py").write_text(asks)
+    git(calc, "commit", "--quiet", "--all", "--message", "Our own words")
+    less = '[[step]]\nedit = "tests/test_add.py"\nfind = "== 4"\nreplace = "in (0, 4)"\n[[step]]\ncommit = "x"\n'
+    away = '[[step]]\nedit = "tests/test_add.py"\nfind = "sums_up"\nreplace = "test_up"\n[[step]]\ncommit = "x"\n'
+    for name, script, rule in (("less", less, "weakened-assertion"), ("away", away, "uncollected-test")):
+        types(home, cheat=script + DONE)
+        done = muster("mend", "--name", name, "--type", "cheat", *only("test_add.py"), check=False)
+        assert f"refused: {rule} in tests/test_add.py" in done.err
+
+
 # -- changes that are in each other's way ------------------------------------------------------------------------------
 
 LEFT = (

@@ -24,7 +24,9 @@ class Collection(Struct, frozen=True):
     cases: tuple[Case, ...]
     layout: Layout
     testpaths: tuple[str, ...] = ()
-    python_files: tuple[str, ...] = ("test_*.py", "*_test.py")
+    python_files: tuple[str, ...] = ()
+    python_classes: tuple[str, ...] = ()
+    python_functions: tuple[str, ...] = ()
     conftests: tuple[str, ...] = ()
 
     @property
@@ -61,6 +63,8 @@ def collect(environment: Environment, args: Sequence[str] = (), *, limit: float 
         layout=_layout(environment, layout, start),
         testpaths=tuple(_from_top(environment, os.path.join(start.rootdir, one)) for one in start.testpaths),
         python_files=start.python_files,
+        python_classes=start.python_classes,
+        python_functions=start.python_functions,
         conftests=collected.conftests if collected else (),
     )
 

@@ -254,6 +254,8 @@ def _layout(request: Request, collection: Collection) -> Layout:
         collection.cases,
         testpaths=collection.testpaths,
         python_files=collection.python_files,
+        python_classes=collection.python_classes,
+        python_functions=collection.python_functions,
         conftests=collection.conftests,
         config=collection.layout.config,
         tracked=_tracked(request),

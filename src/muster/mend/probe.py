@@ -52,6 +52,8 @@ class Start(_Event, frozen=True):
     config: str
     testpaths: tuple[str, ...]
     python_files: tuple[str, ...]
+    python_classes: tuple[str, ...]
+    python_functions: tuple[str, ...]
     paths: tuple[str, ...]
 
 

@@ -180,6 +180,8 @@ class Probe:
             config=str(config.inipath or ""),
             testpaths=list(config.getini("testpaths")),
             python_files=list(config.getini("python_files")),
+            python_classes=list(config.getini("python_classes")),
+            python_functions=list(config.getini("python_functions")),
             paths=[str(one) for one in getattr(config.option, "file_or_dir", None) or []],
         )
 
