@@ -213,6 +213,22 @@ def test_a_plan_starts_nothing(calc: Path, home: Path, muster: Muster, fleet: Fl
     assert "only failing tests are asked for" in one.out
 
 
+def test_what_a_clean_checkout_lacks_and_what_is_slow_is_said_before_it_begins(calc: Path, muster: Muster) -> None:
+    (calc / "kit").mkdir()
+    (calc / "kit" / "__init__.py").write_text("")
+    (calc / ".gitignore").write_text("__pycache__/\n_version.py\n")
+    (calc / "tests" / "test_nap.py").write_text(
+        "import time\n\n\ndef test_nap():\n    time.sleep(1.5)\n\n\ndef test_a(): pass\n\n\ndef test_b(): pass\n"
+    )
+    (calc / "tests" / "test_kit.py").write_text("def test_kit():\n    from kit._version import VERSION\n")
+    git(calc, "add", "--all")
+    git(calc, "commit", "--quiet", "--message", "A package with a file that is made")
+    (calc / "kit" / "_version.py").write_text("VERSION = 1\n")
+    done = muster("mend", "--plan", *only("test_nap.py", "test_kit.py", "test_twice.py"))
+    assert "not in a clean checkout, for git ignores them: kit/_version.py" in done.err
+    assert "at the base: 4 passing, 1 failing; 1 slow: tests/test_nap.py::test_nap (" in done.err
+
+
 def test_a_type_made_from_the_mechanic_gets_no_passing_test_either(calc: Path, home: Path, muster: Muster) -> None:
     parents = {"quick": "mechanic", "quicker": "quick"}
     (home / "config.toml").write_text(

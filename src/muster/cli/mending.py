@@ -60,7 +60,9 @@ def sentence(entry: Mapping[str, Any]) -> str:
             return f"collected {count(entry['tests'], 'test')}{errors}"
         case "baseline":
             counts = ", ".join(f"{number} {word}" for word, number in entry["counts"].items())
-            return f"at the base: {counts or 'no test can be run'}"
+            slow = sorted(entry["slow"].items(), key=lambda one: -one[1])
+            first = f"; {len(slow)} slow: {slow[0][0]} ({slow[0][1]} s)" if slow else ""
+            return f"at the base: {counts or 'no test can be run'}{first}{', …' if len(slow) > 1 else ''}"
         case "planned":
             return f"{count(entry['tasks'], 'task')}, {entry['skipped']} skipped; {entry['forecast']}"
         case "begun":

@@ -41,10 +41,11 @@ def forecast(request: Request, plan: Plan, seen: Baseline) -> str:
     jobs = min(request.jobs, tasks)
     longest = -(-tasks // jobs) * request.timeout
     suite = sum(one.seconds for one in seen.stands)
-    return f"up to {jobs} agents at once, {_long(longest)} at the most; the suite takes {_long(suite)}"
+    agents = "1 agent" if jobs == 1 else f"{jobs} agents"
+    return f"up to {agents} at once, {_long(longest)} at the most; the suite takes {_long(suite)}"
 
 
 def _long(seconds: float) -> str:
     if seconds < 120:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+        return "less than 0.1 s" if seconds < 0.1 else f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

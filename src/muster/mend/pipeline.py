@@ -220,7 +220,10 @@ def _ground(run: Run) -> Ground:
     home.note("collected", tests=len(collection.ids), errors=len(collection.errors))
     home.note("step", name="baseline")
     seen = home.step("baseline", Baseline, lambda: _baseline(run, lab, collection))
-    home.note("baseline", counts=dict(Counter(one.standing for one in seen.stands)))
+    if seen.note:
+        home.note("warning", text=seen.note)
+    slow = {one.id: round(one.seconds, 1) for one in seen.stands if one.slow}
+    home.note("baseline", counts=dict(Counter(one.standing for one in seen.stands)), slow=slow)
     layout = _layout(request, collection)
     planned = home.step("plan", Plan, lambda: _planned(run, collection, seen, layout))
     forecast = capacity.forecast(request, planned, seen)
