@@ -123,42 +123,43 @@ def command(
     """
     from muster.cli import mending
     from muster.mend import pipeline, pull_request
+    from muster.mend import run as runs
 
-    if resume and reintegrate:
-        raise UsageError("`--resume` and `--reintegrate` can't both be")
     fleet = Fleet.open()
     if pr:
         pull_request.check(os.getcwd())
-    if old := resume or reintegrate:
-        if args or behind():
-            raise UsageError(
-                f"`--{'resume' if resume else 'reintegrate'}` takes the run's own arguments, and no others"
-            )
-        changed = {"jobs": jobs or None, "allow": allow or None, "integrator": _integrator(integrator)}
-        found = {key: value for key, value in changed.items() if value is not None}
-        run = pipeline.find(fleet, old, found, afresh=bool(reintegrate))
+    later = {"jobs": jobs, "allow": allow, "integrator": _integrator(integrator)}
+    if old := _old(resume, reintegrate, args):
+        # What is not said stays as the run was begun.
+        changed = {key: value for key, value in later.items() if value or value == ""}
+        run = runs.find(fleet, old, changed, afresh=bool(reintegrate))
     else:
-        wishes = {
-            **kinds,
+        said = {
             "address": _address(address),
             "permissions": permissions,
             "unsafe_here": unsafe_here,
-            "jobs": jobs,
             "timeout": timeout,
             "test_timeout": test_timeout,
             "repeats": repeats,
             "only": only,
             "group": group,
             "prompt": prompt or "",
-            "integrator": _integrator(integrator),
-            "allow": allow,
             "python": python,
             "agent_args": behind(),
         }
-        run = pipeline.begin(fleet, os.getcwd(), args, name or "", wishes)
+        run = runs.begin(fleet, os.getcwd(), args, name or "", {**kinds, **later, **said})
     with mending.progress(fleet, run, show):
         answer = pipeline.plan(run) if plan_only else pipeline.go(run)
     return mending.told(answer, show, pr)
+
+
+def _old(resume: str | None, reintegrate: str | None, args: tuple[str, ...]) -> str | None:
+    """The run to go on with, if one is."""
+    if resume and reintegrate:
+        raise UsageError("`--resume` and `--reintegrate` can't both be")
+    if (resume or reintegrate) and (args or behind()):
+        raise UsageError(f"`--{'resume' if resume else 'reintegrate'}` takes the run's own arguments, and no others")
+    return resume or reintegrate
 
 
 def _integrator(word: str | None) -> str | None:

@@ -17,8 +17,9 @@ from muster.mend.report import text
 
 if TYPE_CHECKING:
     from muster.fleet import Fleet
-    from muster.mend.pipeline import Found, Run
+    from muster.mend.pipeline import Found
     from muster.mend.report import Report
+    from muster.mend.run import Run
 
 VERDICTS = {
     "fixed": "green",

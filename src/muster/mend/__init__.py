@@ -47,6 +47,11 @@ class Request(Struct, frozen=True, kw_only=True):
     setup: str = ""
     rounds: int = 3  # so often may what is left of a group become a task again
 
+    @property
+    def kinds(self) -> set[str]:
+        """The agent types that tests may get."""
+        return {self.type, *(kind for _, kind in self.types)}
+
 
 class Task(Struct, frozen=True):
     """What one agent is asked to do."""

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from muster.core import fan, git
-from muster.core.config import Config
 from muster.core.interrupt import Interrupts
 from muster.errors import MusterError, UsageError
-from muster.fleet import Fleet, wishes
-from muster.mend import Gathered, Plan, Request, Task, Verified, branch, brief, capacity, folder
+from muster.fleet import wishes
+from muster.mend import Gathered, Plan, Request, Task, Verified, branch, capacity
 from muster.mend import plan as plans
 from muster.mend.baseline import Baseline, baseline
 from muster.mend.bench import Bench
@@ -26,15 +21,14 @@ from muster.mend.causes import groups
 from muster.mend.collect import Collection
 from muster.mend.conflicts import Integrators
 from muster.mend.fixes import fixes
-from muster.mend.folder import Folder
-from muster.mend.gate.rules import check_names
 from muster.mend.integrate import Integration
 from muster.mend.integrate.run import integrate
 from muster.mend.lab import Lab, red
 from muster.mend.layout import Layout, of_collection
-from muster.mend.project import HERE, Project, home_of
+from muster.mend.project import HERE, Project
 from muster.mend.project import find as find_project
 from muster.mend.report import Report, make, written
+from muster.mend.run import Run
 from muster.mend.verify import Court
 from muster.mend.work import Work
 
@@ -42,14 +36,6 @@ from muster.mend.work import Work
 QUICK_SUITE = 60.0
 # So many documents are read to see what a test's new expectation is supported by.
 DOCS_MAX = 200
-
-
-class Run:
-    """One run: where it is kept, what was asked, and the fleet it works with."""
-
-    def __init__(self, fleet: Fleet, home: Folder, request: Request, uncommitted: int = 0) -> None:
-        self.fleet, self.folder, self.request = fleet, home, request
-        self.uncommitted = uncommitted  # files in the user's checkout
 
 
 class Found(Struct, frozen=True):
@@ -79,89 +65,6 @@ class Done(Struct):
     tasks: list[Task]
     gathered: dict[str, Gathered] = {}
     verified: dict[str, Verified] = {}
-
-
-# -- beginning ---------------------------------------------------------------------------------------------------------
-
-
-def begin(fleet: Fleet, place: str, args: Sequence[str], name: str, wanted: dict[str, Any]) -> Run:
-    """A new run of the project in that folder; what is wrong with the wishes is said before anything is made."""
-    top = git.top(place)
-    if not top:
-        raise UsageError(
-            f"`{place}` is not in a git repository", hint="`muster mend` works on commits: `git init`, then commit"
-        )
-    status = git.status(HERE, top)
-    if not status.commit:
-        raise UsageError(f"`{top}` has no commit yet", hint="`git add --all && git commit`")
-    config = fleet.config(top)
-    at = time.time()
-    run = folder.checked(name) if name else folder.fresh(fleet.home, at)
-    prompt = brief.read(wanted.pop("prompt")) if wanted.get("prompt") else ""
-    given = {key: value for key, value in wanted.items() if value is not None and key != "prompt"}
-    below = home_of(top, place)
-    request = Request(
-        run=run,
-        at=at,
-        top=top,
-        base=status.commit,
-        folder=os.path.relpath(below, os.path.realpath(top)),
-        args=_from(below, place, args),
-        prompt=prompt,
-        setup=config.workspace.setup,
-    )
-    mend = config.mend
-    said = {"type": mend.type, "integrator": mend.integrator, "jobs": mend.jobs, "repeats": mend.repeats}
-    request = msgspec.structs.replace(request, **{**said, **given})
-    kinds = sorted({*_kinds(request), *filter(None, [request.integrator])})
-    _permit(fleet, config, request, kinds)
-    jobs = request.jobs or capacity.agents(wishes.behind(config, kind)[0] for kind in kinds)
-    request = msgspec.structs.replace(request, jobs=jobs)
-    check_names(request.allow)
-    home = Folder(fleet.home, run)
-    home.begin(request)
-    return Run(fleet, home, request, len(status.dirty))
-
-
-def _kinds(request: Request) -> set[str]:
-    """The agent types that tests may get."""
-    return {request.type, *(kind for _, kind in request.types)}
-
-
-def _permit(fleet: Fleet, config: Config, request: Request, kinds: Sequence[str]) -> None:
-    """Types that are not there, and permissions that agents would not get, are said before anything begins."""
-    modes = {kind: wishes.mode(config, kind, request.permissions) for kind in kinds}
-    if request.permissions and not any(modes.values()):
-        raise UsageError(f"`--permissions` says nothing to agents of type {', '.join(f'`{kind}`' for kind in kinds)}")
-    for kind, mode in modes.items():
-        wanted = {"type": kind, "args": request.agent_args or ("true",), "source": request.top, "permissions": mode}
-        task = wishes.task(fleet, {**wanted, "name": "any", "unsafe_here": request.unsafe_here})
-        if not request.address:
-            fleet.permit(task)
-
-
-def _from(folder: str, place: str, args: Sequence[str]) -> tuple[str, ...]:
-    """Paths among pytest's arguments as they are from that folder."""
-
-    def moved(word: str) -> str:
-        path, colons, rest = word.partition("::")
-        there = os.path.join(place, path)
-        return (
-            os.path.relpath(os.path.realpath(there), folder) + colons + rest if path and os.path.exists(there) else word
-        )
-
-    return tuple(word if word.startswith("-") else moved(word) for word in args)
-
-
-def find(fleet: Fleet, name: str, wanted: Mapping[str, Any], *, afresh: bool = False) -> Run:
-    """A run that was begun before; `afresh` forgets what was verified and keeps what was gathered."""
-    home = folder.find(fleet.home, name)
-    request = msgspec.structs.replace(home.request(), **wanted)
-    with home.ours():
-        home.write("request.json", request)
-        if afresh:
-            home.forget_verdicts()
-    return Run(fleet, home, request)
 
 
 # -- the steps ---------------------------------------------------------------------------------------------------------
@@ -273,7 +176,7 @@ def _tracked(request: Request) -> list[str]:
 def _planned(run: Run, collection: Collection, seen: Baseline, layout: Layout) -> Plan:
     failures = [one.failure for one in (*seen.of("failing"), *seen.of("erroring")) if one.failure]
     config = run.fleet.config(run.request.top)
-    repairers = {kind for kind in _kinds(run.request) if wishes.behind(config, kind)[0].repairs}
+    repairers = {kind for kind in run.request.kinds if wishes.behind(config, kind)[0].repairs}
     return plans.plan(run.request, collection.cases, seen.stands, groups(failures, layout.is_test), repairers)
 
 

@@ -12,9 +12,11 @@ from muster.errors import MusterError, NotFound
 from muster.fleet import Fleet
 from muster.mend import folder as folders
 from muster.mend import pipeline
+from muster.mend import run as runs
 from muster.mend.demo import TYPES, sample
-from muster.mend.pipeline import Found, Run
+from muster.mend.pipeline import Found
 from muster.mend.project import find as find_project
+from muster.mend.run import Run
 
 
 def begin(fleet: Fleet, folder: str, python: str) -> Run:
@@ -27,7 +29,7 @@ def begin(fleet: Fleet, folder: str, python: str) -> Run:
         sample.make(top, name)
         interpreter = _interpreter(top, python)
         wanted = {"types": TYPES, "type": "mechanic", "python": interpreter, "jobs": None}
-        return pipeline.begin(fleet, top, (), name, wanted)
+        return runs.begin(fleet, top, (), name, wanted)
     except MusterError:
         _taken_back(top, there)
         raise
