@@ -229,6 +229,13 @@ def test_what_a_clean_checkout_lacks_and_what_is_slow_is_said_before_it_begins(c
     assert "at the base: 4 passing, 1 failing; 1 slow: tests/test_nap.py::test_nap (" in done.err
 
 
+def test_how_many_agents_is_what_was_configured_unless_it_is_said(calc: Path, home: Path, muster: Muster) -> None:
+    (home / "config.toml").write_text("[mend]\njobs = 3\n")
+    words = ("mend", "--plan", "--group", "test", "--only", "failing", "--type", "scripted")
+    assert "5 tasks, 1 skipped; up to 3 agents at once" in muster(*words).err
+    assert "5 tasks, 1 skipped; up to 4 agents at once" in muster(*words, "--jobs", "4").err
+
+
 def test_a_type_made_from_the_mechanic_gets_no_passing_test_either(calc: Path, home: Path, muster: Muster) -> None:
     parents = {"quick": "mechanic", "quicker": "quick"}
     (home / "config.toml").write_text(

@@ -36,7 +36,9 @@ def _types(_context: click.Context, _option: click.Parameter, words: tuple[str, 
     return {**({"type": plain[0]} if plain else {}), "types": types}
 
 
-def _jobs(_context: click.Context, _option: click.Parameter, word: str) -> int:
+def _jobs(_context: click.Context, _option: click.Parameter, word: str | None) -> int | None:
+    if word is None:
+        return None
     if word == "auto":
         return 0
     if not word.isdigit() or not int(word):
@@ -61,7 +63,7 @@ def _jobs(_context: click.Context, _option: click.Parameter, word: str) -> int:
     help="What agents may do unasked; without it, as their programs are set up.",
 )
 @click.option("--unsafe-here", is_flag=True, help="Let `--permissions all` be, where nothing keeps agents in.")
-@click.option("-j", "--jobs", default="auto", callback=_jobs, metavar="N|auto", help="How many agents at once.")
+@click.option("-j", "--jobs", callback=_jobs, metavar="N|auto", help="How many agents at once.")
 @click.option("--timeout", type=duration, default="30m", metavar="TIME", help="How long an agent may take.")
 @click.option("--test-timeout", type=duration, default="2m", metavar="TIME", help="How long a test may take.")
 @click.option("--repeats", type=click.IntRange(1), help="How many runs of a test must agree.")
@@ -83,7 +85,7 @@ def command(
     address: str,
     permissions: Permissions | None,
     unsafe_here: bool,
-    jobs: int,
+    jobs: int | None,
     timeout: float,
     test_timeout: float,
     repeats: int | None,
