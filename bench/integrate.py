@@ -21,7 +21,7 @@ from muster.hosts.local import Local
 from muster.mend.integrate import Fix, Integration
 from muster.mend.integrate import clashes as conflict_map
 from muster.mend.integrate.patches import read
-from muster.mend.integrate.run import integrate, write_branch
+from muster.mend.integrate.run import integrate
 from muster.mend.integrate.scratch import opened
 
 T = TypeVar("T")
@@ -91,7 +91,6 @@ def measure(repo: Path, branches: int) -> list[tuple[str, float, str]]:
         timed(f"beside it: all {len(every)} pairs merged", lambda: scratch.merges(every, 2))
     done = timed("the whole: map, line, proof that each reverts", lambda: integrate(LOCAL, str(repo), base, fixes))
     timed.beside(f"{len(done.commits)} commits, {len(done.clashes)} conflicts, {len(done.aside)} set aside")
-    timed("branch", lambda: write_branch(LOCAL, str(repo), "mended", done))
     one = [each for each in done.picked if each.patch.kind == "impl"][-7].patch.paths[0]
     asked: list[str] = []
 

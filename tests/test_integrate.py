@@ -13,9 +13,11 @@ import msgspec
 import pytest
 
 from integration_lab import LOCAL, Files, Lab, Suite
-from muster.errors import Exists, NotFound, UsageError
+from muster.errors import NotFound
+from muster.mend import Request, branch
+from muster.mend.folder import Folder
 from muster.mend.integrate import Conflict, Fix, Integration
-from muster.mend.integrate.run import integrate, write_branch
+from muster.mend.integrate.run import integrate
 
 LINES = "".join(f"line {number}\n" for number in range(1, 61))
 NewLab = Callable[[Files], Lab]
@@ -113,7 +115,7 @@ def test_ten_shuffled_runs_and_two_repositories_one_id(
     for name, value in elsewhere.items():
         monkeypatch.setenv(name, value)
     found = integrate(LOCAL, str(hostile), lab.base, lab.fixes)
-    write_branch(LOCAL, str(hostile), "mended", found)
+    assert written(home, hostile, "mended", found) == "muster/mend/mended"
     assert {msgspec.json.encode(found)} == seen
     assert not marker.exists()
     assert len(found.clashes) > 0 and len(found.commits) > 5
@@ -175,17 +177,20 @@ def test_nothing_of_the_users_is_touched(new_lab: NewLab, home: Path) -> None:
     before = _state(lab)
     found = lab.integrate()
     assert _state(lab) == before
-    assert write_branch(LOCAL, str(lab.folder), "muster/mend", found) == "refs/heads/muster/mend"
-    assert write_branch(LOCAL, str(lab.folder), "muster/mend", found) == "refs/heads/muster/mend"
-    assert lab.git("rev-parse", "muster/mend") == found.tip
+    assert [written(home, lab.folder, "r", found) for _ in range(2)] == ["muster/mend/r"] * 2
+    assert lab.git("rev-parse", "muster/mend/r") == found.tip
     assert lab.git("fsck", "--strict", "--no-dangling") == ""
-    with pytest.raises(Exists, match="main is there already"):
-        write_branch(LOCAL, str(lab.folder), "main", found)
-    with pytest.raises(UsageError):
-        write_branch(LOCAL, str(lab.folder), "a..b", found)
-    lab.git("symbolic-ref", "HEAD", "refs/heads/unborn")
-    with pytest.raises(Exists, match="a checkout is on"):
-        write_branch(LOCAL, str(lab.folder), "unborn", found)
+    # A branch of that name that is somebody's, or that a checkout is on, stays theirs.
+    lab.git("branch", "muster/mend/taken", "main")
+    assert written(home, lab.folder, "taken", found) == "muster/mend/taken-2"
+    lab.git("symbolic-ref", "HEAD", "refs/heads/muster/mend/unborn")
+    assert written(home, lab.folder, "unborn", found) == "muster/mend/unborn-2"
+    assert lab.git("rev-parse", "muster/mend/taken") == lab.base
+
+
+def written(home: Path, repo: Path, run: str, found: Integration) -> str:
+    """The name of the branch that a run makes of it."""
+    return branch.write(Folder(str(home), run), Request(run=run, at=0, top=str(repo), base=found.base), found)
 
 
 def _state(lab: Lab) -> tuple[str, bytes, str, str]:
@@ -270,8 +275,8 @@ def test_any_repository_will_do(new_lab: NewLab, home: Path, monkeypatch: pytest
     assert len(found.tip) == 64 and len(found.commits) == 2
     for repo in (tree, bare):
         assert integrate(LOCAL, str(repo), lab.base, lab.fixes) == found
-        write_branch(LOCAL, str(repo), f"in-{repo.name[0]}", found)
-        assert lab.git("rev-parse", f"in-{repo.name[0]}", cwd=repo) == found.tip
+        name = written(home, repo, f"in-{repo.name[0]}", found)
+        assert lab.git("rev-parse", name, cwd=repo) == found.tip
     assert lab.git("status", "--porcelain", cwd=tree) == ""
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from muster.core import proc
 from muster.core.proc import Prefix, Result
-from muster.errors import CommandFailed, UsageError
+from muster.errors import CommandFailed
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "muster",
@@ -133,14 +133,6 @@ def _id(place: Prefix, text: str) -> str:
     if len(text) in (40, 64) and all(char in "0123456789abcdef" for char in text):
         return text
     raise CommandFailed(f"what git says on {place.name} is no id of a commit: {text[:80]!r}")
-
-
-def check_branch(place: Prefix, name: str) -> None:
-    """Refuse a name that git would."""
-    if proc.run(place, ["git", "check-ref-format", "--branch", name], check=False).code:
-        raise UsageError(
-            f"{name!r} can't be a branch", hint="`--branch BASE:NEW`, where `*` stands for the agent's name"
-        )
 
 
 def tree(place: Prefix, folder: str, scratch: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import MutableMapping, Sequence
 
 from muster.core import git
 from muster.core.proc import Prefix
-from muster.errors import Exists, NotFound
+from muster.errors import NotFound
 from muster.mend.integrate import Check, Clash, Fix, Integration, Patch, Picked, Resolve, SetAside
 from muster.mend.integrate import clashes as conflict_map
 from muster.mend.integrate.chain import Chain, Yard
@@ -103,20 +103,3 @@ def _integration(yard: Yard, chain: Chain, aside: Sequence[SetAside], bench: Ben
 
 def _pair(clash: Clash) -> tuple[str, str]:
     return clash.one, clash.other
-
-
-def write_branch(place: Prefix, repo: str, name: str, integration: Integration) -> str:
-    """Make the branch, unless it is there already at that very commit; its full reference name."""
-    git.check_branch(place, name)
-    ref = f"refs/heads/{name}"
-    there = git.commit_of(place, repo, ref)
-    if there == integration.tip:
-        return ref
-    if there:
-        raise Exists(f"branch {name} is there already, at {there[:12]}", hint="choose another name")
-    if f"branch {ref}" in git.text(place, repo, "worktree", "list", "--porcelain").splitlines():
-        raise Exists(f"a checkout is on branch {name}, which has no commit yet", hint="choose another name")
-    zero = "0" * len(integration.tip)
-    quiet = ["-c", "core.hooksPath=/dev/null", "update-ref", "-m", "muster: integrate"]
-    git.run(place, repo, *quiet, ref, integration.tip, zero, env=git.IDENTITY)
-    return ref
