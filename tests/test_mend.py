@@ -74,6 +74,8 @@ def calc(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in TESTS.items():
         (path / "tests" / name).write_text(text)
     monkeypatch.chdir(path)
+    # What repeats are for is shown by the demo and by the tests of the baseline, which run with the default.
+    monkeypatch.setenv("MUSTER_MEND_REPEATS", "1")
     git(path, "init", "--quiet")
     git(path, "add", ".")
     git(path, "commit", "--quiet", "--message", "Small sums")
@@ -552,7 +554,8 @@ def killed(home: Path, more: int, later: float, *words: str) -> bool:
         time.sleep(later)
         process.kill()
         said = process.communicate()[1]
-    assert process.returncode in (0, -signal.SIGKILL), said
+    journal = home / "runs" / "r" / "journal.jsonl"
+    assert process.returncode in (0, -signal.SIGKILL), said + (journal.read_text() if journal.exists() else "")
     return process.returncode == -signal.SIGKILL
 
 
